@@ -1,0 +1,1 @@
+"""TML-CD: tiny machine learning for concept drift."""

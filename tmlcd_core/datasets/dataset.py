@@ -1,0 +1,50 @@
+"""What a data source is, and what the experiments get from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Kind = Literal["audio", "image", "vector"]
+
+
+class Source(Protocol):
+    """Classes of raw media, each an ordered list that always comes out the same.
+
+    `media(label, indices)` gives, for audio, a float32 array (n, samples) of one-second clips at `sample_rate`; for
+    images, a uint8 array (n, height, width, 3); for vectors, a float32 array (n, d). `key` is a short digest of
+    all that determines the media: it names the cached features.
+    """
+
+    name: str
+    kind: Kind
+    sample_rate: int | None
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def classes(self) -> tuple[str, ...]: ...
+
+    def count(self, label: str) -> int: ...
+
+    def media(self, label: str, indices: Sequence[int]) -> NDArray: ...
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Features of some classes of a source: row i of `X` has label `y[i]` and is clip or image `index[i]` of its class."""
+
+    name: str
+    X: NDArray[np.float32]
+    y: NDArray[np.str_]
+    index: NDArray[np.int64]
+    source: Source | None = None
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return tuple(np.unique(self.y).tolist())

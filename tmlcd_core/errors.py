@@ -1,0 +1,21 @@
+"""One root exception; every message names the offending value and says what to do."""
+
+
+class TmlcdError(Exception):
+    """Root of every error that tmlcd_core raises on purpose."""
+
+
+class ConfigError(TmlcdError, ValueError):
+    """A setting is out of its range or of the wrong kind."""
+
+
+class DataError(TmlcdError, ValueError):
+    """Features, labels, an image or a folder cannot be used as given."""
+
+
+class AudioError(DataError):
+    """A clip cannot be decoded, or what it holds is not one usable second of sound."""
+
+
+class ExportError(TmlcdError, ValueError):
+    """A model or a configuration that the C export cannot express, or that a board cannot hold."""

@@ -1,0 +1,35 @@
+"""How long work tells what it is doing: a callable that takes (done, total, what)."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+Progress = Callable[[int, int, str], None]
+
+
+def silent(done: int, total: int, what: str) -> None:
+    """The default of every `progress` parameter."""
+
+
+def terminal_bar(delay: float = 2.0) -> Progress:
+    """A bar on standard error, shown only for work that takes longer than `delay` seconds."""
+    started = time.monotonic()
+    shown = 0.0
+
+    def report(done: int, total: int, what: str) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        finished = done >= total
+        if now - started < delay or (now - shown < 0.2 and not (finished and shown)):
+            return
+        shown = now
+        share = done / max(total, 1)
+        left = (now - started) * (1 - share) / share if share else float("nan")
+        bar = "#" * round(30 * share)
+        sys.stderr.write(f"\r[{bar:<30}] {done}/{total} {what}, {left:.0f} s left \x1b[K")
+        sys.stderr.write("\n" if finished else "")
+        sys.stderr.flush()
+
+    return report
