@@ -1,0 +1,19 @@
+"""The paper's three adaptive learners and the baselines to compare them with."""
+
+from tmlcd_core.learners.active import ActiveTinyKNN
+from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
+from tmlcd_core.learners.condensing_in_time import CondensingInTime
+from tmlcd_core.learners.hybrid import HybridTinyKNN
+from tmlcd_core.learners.stream_learner import StreamLearner
+from tmlcd_core.learners.trace import Alarm, Trace
+
+__all__ = [
+    "ActiveTinyKNN",
+    "Alarm",
+    "CondensingInTime",
+    "HybridTinyKNN",
+    "IncrementalKNN",
+    "StaticKNN",
+    "StreamLearner",
+    "Trace",
+]

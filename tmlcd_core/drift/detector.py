@@ -1,0 +1,41 @@
+"""What a change detector must offer to drive Active and Hybrid."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+
+@runtime_checkable
+class ChangeDetector(Protocol):
+    """Watches whether predictions are correct; one's own detector needs no more than this.
+
+    After `update` has returned True, `change_time` holds the time of the first sample that is thought to belong to the
+    new concept; the next `update` starts the watch again.
+
+    Examples
+    --------
+    Ten errors in a row are a change that began with the first of them:
+
+    >>> class TenInARow:
+    ...     statistic, change_time = 0.0, 0
+    ...
+    ...     def update(self, correct, time):
+    ...         if correct or self.statistic == 10:
+    ...             self.statistic = 0.0
+    ...         if not correct:
+    ...             self.statistic += 1
+    ...             self.change_time = time if self.statistic == 1 else self.change_time
+    ...         return self.statistic == 10
+    >>> detector = TenInARow()
+    >>> isinstance(detector, ChangeDetector)
+    True
+    >>> [t for t in range(100) if detector.update(t < 70, t)], detector.change_time
+    ([79, 89, 99], 90)
+    """
+
+    statistic: float
+    change_time: int
+
+    def update(self, correct: bool, time: int) -> bool:
+        """Take in one supervised sample; True raises the alarm."""
+        ...

@@ -1,0 +1,71 @@
+"""Hart's condensed nearest neighbour (Algorithm 2 of the paper)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.knn import kernels
+from tmlcd_core.knn.distances import Distances
+from tmlcd_core.knn.store import Store
+from tmlcd_core.knn.walk import Rule, Walk
+from tmlcd_core.validation import as_features, as_labels, one_of, whole_number
+
+
+def voting_rule(k: Any, weights: Any) -> Rule:
+    """The rule that the parameters `k` and `weights` ask for."""
+    fixed = 0 if isinstance(k, str) and k == "sqrt" else whole_number("k", k, 1)
+    return Rule(fixed, one_of("weights", weights, ("uniform", "distance")) == "distance")
+
+
+def condense(X: Any, y: Any, k: int | str = "sqrt", weights: str = "uniform") -> NDArray[np.intp]:
+    """The samples that Hart's algorithm keeps, as indices in the order given.
+
+    The first sample starts the kept set H; each of the others joins it when the kNN over H misclassifies it; passes over
+    the rest go on until one adds nothing. That is condensing-in-time over the same samples again and again.
+
+    Parameters
+    ----------
+    X, y
+        Features and labels, in the order in which they are looked at.
+    k
+        Number of neighbours, or "sqrt" for ceil(sqrt(|H|)).
+    weights
+        "uniform" votes, or "distance" (1/d).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.arange(200) % 2
+    >>> X = rng.normal(size=(200, 4)) + 3 * y[:, None]
+    >>> len(condense(X, y, k=1))
+    7
+
+    References
+    ----------
+    Hart, P. (1968). The condensed nearest neighbor rule. IEEE Transactions on Information Theory 14(3).
+    """
+    rule = voting_rule(k, weights)
+    X = as_features(X)
+    labels, _ = as_labels(y, len(X))
+    classes, codes = np.unique(labels, return_inverse=True)
+    return condense_codes(X, codes.astype(np.int32), rule, len(classes))
+
+
+def condense_codes(X: NDArray[np.float32], codes: NDArray[np.int32], rule: Rule, n_classes: int) -> NDArray[np.intp]:
+    """`condense` for checked arrays."""
+    truth = codes.copy()
+    walk = Walk(
+        X, truth, Distances(X), Store.empty(X.shape[1]), rule._replace(add=kernels.ADD_ERRORS, add_probability=1.0), n_classes
+    )
+    zero = np.zeros(1, np.int32)
+    walk.become(zero, codes[:1], zero.astype(np.int64))
+    kept = 0
+    while len(walk.ids) > kept:
+        kept = len(walk.ids)
+        truth[walk.ids] = -1  # members of H are not asked again
+        walk.advance_all()
+    return np.sort(walk.ids).astype(np.intp)

@@ -1,0 +1,177 @@
+"""Distances between the samples of a stream and what a learner stores, computed in blocks and kept for the next run."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.knn import kernels
+
+BLOCK = 128  # stream samples per matrix product
+HALF_ULP = 2.0**-24  # of float32
+
+
+@dataclass
+class _Block:
+    ids: NDArray[np.int32]  # which stored vector each column belongs to
+    near: NDArray[np.float32]  # (samples of the block, capacity >= len(ids))
+
+
+class Distances:
+    """Squared distances from the samples of one stream to any stored vector.
+
+    Vectors have ids: the stream's own samples 0, 1, …, and whatever else a learner brings along the ids that `admit`
+    gives. A block of samples knows the columns it was asked for; new ones are computed with one float32 matrix
+    product on centred data, whose rounding error `slack` bounds.
+
+    Parameters
+    ----------
+    X
+        The stream, float32, one sample a row.
+    max_bytes
+        Blocks are dropped, the earliest first, when they take more than this.
+    """
+
+    def __init__(self, X: NDArray[np.float32], max_bytes: float = np.inf):
+        self.max_bytes = max_bytes
+        self.lock = threading.Lock()
+        self._centre = X[:512].mean(axis=0, dtype=np.float64).astype(np.float32)
+        self._n = len(X)
+        self._centred = self._centre_of(X)
+        self._norms = kernels.squared_norms(self._centred)
+        self.foreign = np.empty((0, X.shape[1]), np.float32)
+        self._foreign_centred = self.foreign
+        self._foreign_ids: dict[bytes, int] = {}
+        self._blocks: OrderedDict[int, _Block] = OrderedDict()
+        self._block_bytes = 0
+        self._shown: NDArray[np.int32] = np.empty(0, np.int32)  # ids that self.column points at
+        self.column = np.full(self._n, -1, np.int32)
+        # |fl(x.y) - x.y| <= d u |x||y| whatever the order of summation; a few u more for centring, norms and sums
+        self._relative_error = 1.1 * (X.shape[1] + 16) * HALF_ULP
+
+    @property
+    def nbytes(self) -> int:
+        return self._centred.nbytes + 2 * self.foreign.nbytes + self.column.nbytes + self._block_bytes
+
+    def _centre_of(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
+        with np.errstate(over="ignore"):
+            return X - self._centre
+
+    def admit(self, rows: NDArray[np.float32]) -> NDArray[np.int32]:
+        """The ids of vectors that are not in the stream; equal vectors have one id."""
+        known = self._foreign_ids
+        new = []
+        ids = np.empty(len(rows), np.int32)
+        for i, row in enumerate(rows):
+            key = row.tobytes()
+            if key not in known:
+                known[key] = self._n + len(known)
+                new.append(i)
+            ids[i] = known[key]
+        if new:
+            centred = self._centre_of(rows[new])
+            self.foreign = np.concatenate([self.foreign, rows[new]])
+            self._foreign_centred = np.concatenate([self._foreign_centred, centred])
+            self._norms = np.concatenate([self._norms, kernels.squared_norms(centred)])
+            self.column = np.concatenate([self.column, np.full(len(new), -1, np.int32)])
+        return ids
+
+    def block(self, number: int, ids: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Distances of block `number` to (at least) `ids`: the column of each is in `self.column`."""
+        rows = slice(number * BLOCK, min((number + 1) * BLOCK, self._n))
+        if number not in self._blocks:
+            self._blocks[number] = _Block(np.empty(0, np.int32), np.empty((rows.stop - rows.start, 0), np.float32))
+        block = self._blocks[number]
+        self.column[self._shown] = -1
+        self.column[block.ids] = np.arange(len(block.ids), dtype=np.int32)
+        missing = ids[self.column[ids] < 0]
+        if len(missing):
+            self._extend(block, rows, missing)
+        self._shown = block.ids
+        if self.nbytes > self.max_bytes:
+            self._shrink(keep=number)
+        return block.near
+
+    def _extend(self, block: _Block, rows: slice, missing: NDArray[np.int32]) -> None:
+        old, new = len(block.ids), len(block.ids) + len(missing)
+        self._block_bytes -= block.near.nbytes
+        own = missing < self._n
+        others = np.empty((len(missing), self._centred.shape[1]), np.float32)
+        others[own] = self._centred[missing[own]]
+        others[~own] = self._foreign_centred[missing[~own] - self._n]
+        with np.errstate(over="ignore", invalid="ignore"):
+            product = self._centred[rows] @ others.T
+            product *= np.float32(-2)
+            product += self._norms[rows, None]
+            product += self._norms[missing]
+        if old == 0:
+            block.near = product
+        else:
+            if new > block.near.shape[1]:
+                wider = np.empty((block.near.shape[0], max(new, old + old // 4)), np.float32)
+                wider[:, :old] = block.near[:, :old]
+                block.near = wider
+            block.near[:, old:new] = product
+        block.ids = np.concatenate([block.ids, missing])
+        self.column[missing] = np.arange(old, new, dtype=np.int32)
+        self._block_bytes += block.near.nbytes
+
+    def _shrink(self, keep: int) -> None:
+        for number in [b for b in self._blocks if b != keep]:
+            if self.nbytes <= self.max_bytes:
+                return
+            self._block_bytes -= self._blocks.pop(number).near.nbytes
+
+    def slack(self, number: int, ids: NDArray[np.int32]) -> NDArray[np.float64]:
+        """How far, at most, a distance of each sample of the block to one of `ids` may be off."""
+        own = self._norms[number * BLOCK : min((number + 1) * BLOCK, self._n)].astype(np.float64)
+        return self._relative_error * (own + float(self._norms[ids].max()))
+
+
+class DistanceCache:
+    """The distances of the streams seen last, found again by their content.
+
+    Parameters
+    ----------
+    max_bytes
+        Room for all of them together; 0 keeps nothing. May be set at any time.
+    """
+
+    def __init__(self, max_bytes: int = 512 * 2**20):
+        self.max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._streams: OrderedDict[tuple[int, int, int], Distances] = OrderedDict()
+
+    @contextmanager
+    def of(self, X: NDArray[np.float32]) -> Iterator[Distances]:
+        """The distances of this stream, held by nobody else meanwhile."""
+        key = (*X.shape, int(kernels.fingerprint(X.view(np.uint32).ravel())))
+        with self._lock:
+            distances = self._streams.get(key) or Distances(X)
+            distances.max_bytes = self.max_bytes
+            self._streams[key] = distances
+            self._streams.move_to_end(key)
+        try:
+            with distances.lock:
+                yield distances
+        finally:
+            with self._lock:
+                while self._streams and self.nbytes > self.max_bytes:
+                    self._streams.popitem(last=False)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(d.nbytes for d in self._streams.values())
+
+    def clear(self) -> None:
+        with self._lock:
+            self._streams.clear()
+
+
+distance_cache = DistanceCache()

@@ -1,0 +1,73 @@
+"""T itself: samples with label and time, oldest first."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+BYTES_PER_NUMBER = 4  # features, label and timestamp are 32-bit on the device (paper, Table 2)
+
+
+class Store:
+    """A queue of (features, class code, time) in arrays that are filled from the front and emptied from the back.
+
+    `x`, `codes` and `times` are the arrays themselves, with room to spare; what is stored lies in [head:tail].
+    """
+
+    def __init__(self, rows: NDArray[np.float32], codes: NDArray[np.int32], times: NDArray[np.int64]):
+        self.x = np.ascontiguousarray(rows, np.float32)
+        self.codes = np.ascontiguousarray(codes, np.int32)
+        self.times = np.ascontiguousarray(times, np.int64)
+        self.head, self.tail = 0, len(rows)
+
+    @classmethod
+    def empty(cls, n_features: int) -> Store:
+        return cls(np.empty((0, n_features), np.float32), np.empty(0, np.int32), np.empty(0, np.int64))
+
+    def __len__(self) -> int:
+        return self.tail - self.head
+
+    @property
+    def span(self) -> slice:
+        return slice(self.head, self.tail)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device: every sample is its features, its label and its time."""
+        return len(self) * (self.x.shape[1] + 2) * BYTES_PER_NUMBER
+
+    def copy(self) -> Store:
+        return Store(self.x[self.span].copy(), self.codes[self.span].copy(), self.times[self.span].copy())
+
+    def since(self, time: int) -> Store:
+        """What is not older than `time` (times never decrease along the queue)."""
+        first = self.head + int(np.searchsorted(self.times[self.span], time))
+        part = slice(first, self.tail)
+        return Store(self.x[part].copy(), self.codes[part].copy(), self.times[part].copy())
+
+    def take(self, keep: NDArray[np.intp]) -> Store:
+        return Store(self.x[self.span][keep], self.codes[self.span][keep], self.times[self.span][keep])
+
+    def reserve(self) -> None:
+        """Make sure that one more sample fits behind the tail."""
+        if self.tail < len(self.x):
+            return
+        size = len(self)
+        if self.head <= size:  # at most half of the array is free: get a larger one
+            grow = max(16, size)
+            self.x = np.concatenate([self.x[self.span], np.empty((grow, self.x.shape[1]), np.float32)])
+            self.codes = np.concatenate([self.codes[self.span], np.zeros(grow, np.int32)])
+            self.times = np.concatenate([self.times[self.span], np.zeros(grow, np.int64)])
+        else:
+            for array in (self.x, self.codes, self.times):
+                array[:size] = array[self.span]
+        self.head, self.tail = 0, size
+
+    def append(self, row: NDArray[np.float32], code: int, time: int) -> None:
+        self.reserve()
+        self.x[self.tail], self.codes[self.tail], self.times[self.tail] = row, code, time
+        self.tail += 1
+
+    def limit(self, size: float) -> None:
+        """Oldest out first until at most `size` are left."""
+        self.head = max(self.head, self.tail - int(min(size, len(self))))

@@ -1,0 +1,187 @@
+"""The k-nearest-neighbour classifier over the small training set T."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.errors import DataError
+from tmlcd_core.knn import kernels
+from tmlcd_core.knn.condensing import condense_codes, voting_rule
+from tmlcd_core.knn.distances import Distances
+from tmlcd_core.knn.estimator import Estimator
+from tmlcd_core.knn.store import Store
+from tmlcd_core.knn.walk import UNBOUNDED, Rule, Walk
+from tmlcd_core.validation import as_features, as_labels, whole_number
+
+
+class Neighbours(NamedTuple):
+    """The k nearest stored samples of each query, nearest first; arrays of shape (queries, k)."""
+
+    positions: NDArray[np.intp]  # in T, oldest first
+    distances: NDArray[np.float64]
+    labels: NDArray
+    times: NDArray[np.int64]
+
+
+class TinyKNN(Estimator):
+    """k nearest neighbours over a small training set T.
+
+    Distances are Euclidean, between features stored as float32 as on the device. Among equally distant samples the
+    older is the nearer; a tied vote goes to the smallest label.
+
+    Parameters
+    ----------
+    k
+        Number of neighbours; "sqrt" is ceil(sqrt(|T|)), recomputed as T changes. Never more than |T|.
+    weights
+        "uniform": one vote each, as in the paper. "distance": 1/d each; stored samples at distance 0 decide alone.
+    condense
+        Condense the samples given to `fit` with Hart's algorithm.
+    max_size
+        Largest |T|, oldest out first; None for no bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.arange(300) % 3
+    >>> X = rng.normal(size=(300, 5)) + 2 * y[:, None]
+    >>> model = TinyKNN(condense=True).fit(X[:150], y[:150])
+    >>> len(model), round(model.score(X[150:], y[150:]), 2)
+    (22, 0.97)
+    """
+
+    def __init__(
+        self, k: int | str = "sqrt", weights: str = "uniform", condense: bool = False, max_size: int | None = None
+    ):
+        self.k = k
+        self.weights = weights
+        self.condense = condense
+        self.max_size = max_size
+
+    # -- the configuration stage -------------------------------------------------------------------------------------
+
+    def _rule(self) -> Rule:
+        """The checked parameters, as the compiled loop wants them."""
+        bound = UNBOUNDED if self.max_size is None else whole_number("max_size", self.max_size, 1)
+        return voting_rule(self.k, self.weights)._replace(max_size=bound)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Take (X, y) as T, condensed if asked for; their time is 0, and the clock starts."""
+        rule = self._rule()
+        X = as_features(X)
+        labels, _ = as_labels(y, len(X))
+        classes, codes = np.unique(labels, return_inverse=True)
+        codes = codes.astype(np.int32)
+        keep = condense_codes(X, codes, rule, len(classes)) if self.condense else np.arange(len(X))
+        store = Store(X[keep], codes[keep], np.zeros(len(keep), np.int64))
+        store.limit(rule.max_size)
+        self._start(store, classes, rule)
+        return self
+
+    def _start(self, store: Store, classes: NDArray, rule: Rule) -> None:
+        self._settings = rule
+        self.classes_ = classes
+        self.n_features_in_ = store.x.shape[1]
+        self.time_ = 0  # samples seen since `fit`; the next has time time_ + 1
+        self._T = store
+
+    def __len__(self) -> int:
+        self._require_fitted()
+        return len(self._T)
+
+    def __bool__(self) -> bool:
+        return True  # not the emptiness of T
+
+    # -- labels and codes --------------------------------------------------------------------------------------------
+
+    def _encode(self, y: Any, n: int | None = None, missing: bool = False) -> tuple[NDArray[np.int32], NDArray]:
+        """Codes of y (-1: no label) in the sorted union of known and new classes, and that union."""
+        labels, present = as_labels(y, n, missing)
+        new = np.unique(labels[present])
+        if len(new) == 0:
+            return np.full(len(labels), -1, np.int32), self.classes_
+        if (new.dtype.kind == "U") != (self.classes_.dtype.kind == "U"):
+            raise DataError(
+                f"label {new[0]!r} is not of the kind of the known classes {self.classes_[:4].tolist()}: "
+                "use strings or ints throughout."
+            )
+        classes = self.classes_ if np.isin(new, self.classes_).all() else np.union1d(self.classes_, new)
+        return np.where(present, np.searchsorted(classes, labels), -1).astype(np.int32), classes
+
+    def _recode(self, codes: NDArray[np.int32], classes: NDArray) -> NDArray[np.int32]:
+        """Codes in the known classes as codes in the wider `classes`."""
+        if classes is self.classes_:
+            return codes
+        return np.searchsorted(classes, self.classes_)[codes].astype(np.int32)
+
+    def _adopt(self, classes: NDArray) -> None:
+        """Make `classes` the known ones."""
+        self._T.codes = self._recode(self._T.codes, classes)
+        self.classes_ = classes
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+
+    def _ask(self, X: Any) -> NDArray[np.float64]:
+        """Votes of the classes for each sample; T stays as it is."""
+        self._require_fitted()
+        X = as_features(X, self.n_features_in_, type(self).__name__)
+        unlabelled = np.full(len(X), -1, np.int32)
+        rule = self._settings._replace(add=kernels.ADD_NOTHING)
+        walk = Walk(X, unlabelled, Distances(X, max_bytes=0), self._T, rule, len(self.classes_), votes=True)
+        walk.advance_all()
+        return walk.votes[: len(X)]
+
+    def predict(self, X: Any) -> NDArray:
+        """The label with the most votes for each sample."""
+        return self.classes_[self._ask(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Share of the votes for each of `classes_`."""
+        votes = self._ask(X)
+        return votes / votes.sum(axis=1, keepdims=True)
+
+    def neighbours(self, X: Any, k: int | None = None) -> Neighbours:
+        """The nearest stored samples, as many as vote (or `k`), with their distances, labels and times."""
+        self._require_fitted()
+        X = as_features(X, self.n_features_in_, type(self).__name__)
+        size = len(self._T)
+        votes = self._settings.k or int(np.ceil(np.sqrt(size)))
+        k = min(size, votes if k is None else whole_number("k", k, 1))
+        stored = self._T.x[self._T.span]
+        squared = np.array([[kernels.exact_distance(x, row) for row in stored] for x in X])
+        nearest = squared.argsort(axis=1, kind="stable")[:, :k]
+        return Neighbours(
+            nearest,
+            np.sqrt(np.take_along_axis(squared, nearest, axis=1)),
+            self.classes_[self._T.codes[self._T.span][nearest]],
+            self._T.times[self._T.span][nearest],
+        )
+
+    # -- T, to look at -----------------------------------------------------------------------------------------------
+
+    @property
+    def samples_(self) -> NDArray[np.float32]:
+        """Features of T, oldest first."""
+        self._require_fitted()
+        return self._T.x[self._T.span].copy()
+
+    @property
+    def labels_(self) -> NDArray:
+        """Labels of T."""
+        self._require_fitted()
+        return self.classes_[self._T.codes[self._T.span]]
+
+    @property
+    def times_(self) -> NDArray[np.int64]:
+        """Times of T: 0 for initial samples, i + 1 for sample i of the stream."""
+        self._require_fitted()
+        return self._T.times[self._T.span].copy()
+
+    def memory_bytes(self) -> int:
+        """What the STM32 table counts: |T| samples of features, label and timestamp, 32 bits each."""
+        self._require_fitted()
+        return self._T.nbytes

@@ -1,0 +1,68 @@
+"""The kNNs that the adaptive ones are compared with."""
+
+from __future__ import annotations
+
+from tmlcd_core.knn import kernels
+from tmlcd_core.knn.walk import Rule
+from tmlcd_core.learners.stream_learner import StreamLearner
+
+
+class StaticKNN(StreamLearner):
+    """A kNN that never learns after `fit`: what happens if nothing adapts.
+
+    Parameters
+    ----------
+    k, weights, condense
+        As in `TinyKNN`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 300)
+    >>> X = rng.normal(size=(300, 8)) + 1.5 * y[:, None]
+    >>> trace = StaticKNN().fit(X[:100], y[:100]).run(X[100:], 1 - y[100:])
+    >>> float(np.mean(trace.predictions == 1 - y[100:]))
+    0.02
+    """
+
+    def __init__(self, k: int | str = "sqrt", weights: str = "uniform", condense: bool = False):
+        self.k = k
+        self.weights = weights
+        self.condense = condense
+
+    max_size = None
+
+
+class IncrementalKNN(StreamLearner):
+    """A kNN that stores every sample: a sliding window where `max_size` is given.
+
+    Parameters
+    ----------
+    max_size
+        Largest |T|, oldest out first; None for no bound.
+    k, weights, condense
+        As in `TinyKNN`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 300)
+    >>> X = rng.normal(size=(300, 8)) + 1.5 * y[:, None]
+    >>> model = IncrementalKNN(max_size=50).fit(X[:100], y[:100])
+    >>> trace = model.run(X[100:], 1 - y[100:])
+    >>> float(np.mean(trace.predictions[100:] == 1 - y[200:]))
+    0.96
+    """
+
+    def __init__(
+        self, max_size: int | None = None, k: int | str = "sqrt", weights: str = "uniform", condense: bool = False
+    ):
+        self.max_size = max_size
+        self.k = k
+        self.weights = weights
+        self.condense = condense
+
+    def _rule(self) -> Rule:
+        return super()._rule()._replace(add=kernels.ADD_ALL)

@@ -1,0 +1,86 @@
+"""The passive learner (Algorithm 3 of the paper)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tmlcd_core.errors import ConfigError
+from tmlcd_core.knn import kernels
+from tmlcd_core.knn.walk import Rule
+from tmlcd_core.learners.stream_learner import StreamLearner
+from tmlcd_core.validation import real_number
+
+
+class CondensingInTime(StreamLearner):
+    """Condensing-in-Time (CIT): every misclassified sample joins T.
+
+    T grows where the classifier is wrong, most of all after a change, and never forgets unless `max_size` makes it.
+    The paper leaves a probabilistic rule as future work; `add_probability` is one.
+
+    Parameters
+    ----------
+    max_size
+        p: largest |T|, oldest out first; None for no bound.
+    add_probability
+        Probability with which a misclassified sample joins T. "adaptive" compares the error rate over about the
+        last 50 samples with that over about the last 500: the probability is 0 while the first stands less than one
+        standard deviation above the second, 1 from three on, linear in between. So it is near 0 in stationary
+        conditions and near 1 after a change.
+    k, weights
+        As in `TinyKNN`.
+    condense
+        Condense the initial T with Hart's algorithm.
+    random_state
+        Seed of the draws for `add_probability`; the draw for a sample depends on the seed and its time alone.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 1200)
+    >>> X = rng.normal(size=(1200, 8)) + 1.5 * np.where(np.arange(1200) < 700, y, 1 - y)[:, None]  # labels swap at 600
+    >>> model = CondensingInTime().fit(X[:100], y[:100])
+    >>> trace = model.run(X[100:], y[100:])
+    >>> trace.sizes[[0, 599, 1099]].tolist()
+    [18, 47, 136]
+    """
+
+    def __init__(
+        self,
+        max_size: int | None = None,
+        add_probability: float | str = 1.0,
+        k: int | str = "sqrt",
+        weights: str = "uniform",
+        condense: bool = True,
+        random_state: int = 0,
+    ):
+        self.max_size = max_size
+        self.add_probability = add_probability
+        self.k = k
+        self.weights = weights
+        self.condense = condense
+        self.random_state = random_state
+
+    def _rule(self) -> Rule:
+        return passive_rule(super()._rule(), self.add_probability, self.random_state)
+
+
+def passive_rule(rule: Rule, add_probability: Any, random_state: Any) -> Rule:
+    """The rule of a learner that takes errors in with this probability."""
+    if isinstance(add_probability, str):
+        if add_probability != "adaptive":
+            raise ConfigError(f"add_probability={add_probability!r} must be 'adaptive' or a number in 0..1.")
+        probability = kernels.ADAPTIVE
+    else:
+        probability = real_number("add_probability", add_probability, 0.0, 1.0)
+    return rule._replace(add=kernels.ADD_ERRORS, add_probability=probability, seed=seed_of(random_state))
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed for the compiled draws: an int as it is, a numpy generator's next integer, None as fresh entropy."""
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        return int(random_state) % 2**63
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    raise ConfigError(f"random_state={random_state!r} must be a whole number: runs are repeatable by their seed.")

@@ -1,0 +1,77 @@
+"""The hybrid learner (Algorithm 5 of the paper)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tmlcd_core.drift.cusum import GeneralizedCusum
+from tmlcd_core.drift.detector import ChangeDetector
+from tmlcd_core.knn.walk import Rule
+from tmlcd_core.learners.condensing_in_time import passive_rule
+from tmlcd_core.learners.stream_learner import StreamLearner, checked_detector
+
+
+class HybridTinyKNN(StreamLearner):
+    """Hybrid Tiny kNN: errors join T, and what is older than a detected change leaves it.
+
+    T is its own history window. The test looks only for drops of the accuracy, because the passive part makes it
+    rise by itself.
+
+    Parameters
+    ----------
+    max_size
+        ϖ: largest |T|, oldest out first; None for no bound.
+    threshold, batch, warmup
+        h, n and ξ of the CUSUM test; see `GeneralizedCusum`.
+    k, weights
+        As in `TinyKNN`.
+    condense
+        Condense the initial T with Hart's algorithm.
+    add_probability, random_state
+        As in `CondensingInTime`.
+    detector
+        Another `ChangeDetector` in the place of CUSUM: `threshold`, `batch` and `warmup` then mean nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 1200)
+    >>> X = rng.normal(size=(1200, 8)) + 1.5 * np.where(np.arange(1200) < 700, y, 1 - y)[:, None]  # labels swap at 600
+    >>> model = HybridTinyKNN().fit(X[:100], y[:100])
+    >>> trace = model.run(X[100:], y[100:])
+    >>> trace.detections.tolist(), trace.change_points.tolist()
+    ([649], [600])
+    """
+
+    def __init__(
+        self,
+        max_size: int | None = 200,
+        threshold: float = 25.0,
+        batch: int = 50,
+        warmup: int = 100,
+        k: int | str = "sqrt",
+        weights: str = "uniform",
+        condense: bool = True,
+        add_probability: float | str = 1.0,
+        detector: Any = None,
+        random_state: int = 0,
+    ):
+        self.max_size = max_size
+        self.threshold = threshold
+        self.batch = batch
+        self.warmup = warmup
+        self.k = k
+        self.weights = weights
+        self.condense = condense
+        self.add_probability = add_probability
+        self.detector = detector
+        self.random_state = random_state
+
+    def _rule(self) -> Rule:
+        return passive_rule(super()._rule(), self.add_probability, self.random_state)
+
+    def _new_detector(self) -> ChangeDetector:
+        if self.detector is not None:
+            return checked_detector(self.detector)
+        return GeneralizedCusum(self.threshold, self.batch, self.warmup, direction="down")

@@ -1,0 +1,239 @@
+"""Test-then-train over a stream: what all learners share."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.drift.detector import ChangeDetector
+from tmlcd_core.errors import ConfigError, DataError
+from tmlcd_core.knn.condensing import condense_codes
+from tmlcd_core.knn.distances import BLOCK, distance_cache
+from tmlcd_core.knn.store import Store
+from tmlcd_core.knn.tiny_knn import TinyKNN
+from tmlcd_core.knn.walk import OneStep, Rule, Walk
+from tmlcd_core.learners.trace import Alarm, Trace
+from tmlcd_core.validation import as_features
+
+FEWEST_SAMPLES = 5  # an alarm that would leave fewer is recorded but does not touch T (authors' experiments)
+
+
+class StreamLearner(TinyKNN):
+    """A TinyKNN that learns from a stream and, with a detector, forgets when the stream changes.
+
+    A subclass says by its `_rule` which samples T takes in, by `_new_detector` what watches the accuracy, and by
+    `_window_size` whether a history window W is kept, from which an alarm rebuilds T; without W an alarm drops from T
+    what is older than the change.
+    """
+
+    def _new_detector(self) -> ChangeDetector | None:
+        return None
+
+    def _window_size(self) -> int:
+        return 0
+
+    def _start(self, store: Store, classes: NDArray, rule: Rule) -> None:
+        window = self._window_size()
+        detector = self._new_detector()
+        super()._start(store, classes, rule)
+        self._W = Store.empty(self.n_features_in_)
+        self._W_size = window
+        self._rates = np.zeros(3)
+        self.detector_ = detector
+        self.alarm_: Alarm | None = None  # raised by the last sample
+        self._step = OneStep()
+
+    def _adopt(self, classes: NDArray) -> None:
+        self._W.codes = self._recode(self._W.codes, classes)
+        super()._adopt(classes)
+
+    # -- a whole stream ----------------------------------------------------------------------------------------------
+
+    def run(self, X: Any, y: Any = None) -> Trace:
+        """Predict each sample, then learn from it; goes on where the last `run` or `observe` stopped.
+
+        Labels that are None (or NaN) are missing: such samples are only predicted. If anything goes wrong, the
+        model is as it was before.
+        """
+        self._require_fitted()
+        X = as_features(X, self.n_features_in_, type(self).__name__)
+        truth, classes = self._encode(y, len(X), missing=True)
+        detector = copy.deepcopy(self.detector_)
+        rates = self._rates.copy()
+        with distance_cache.of(X) as distances:
+            T, W = self._T.copy(), self._W.copy()
+            T.codes, W.codes = self._recode(T.codes, classes), self._recode(W.codes, classes)
+            clock = self.time_ + 1
+            walk = Walk(X, truth, distances, T, self._settings, len(classes), clock, rates)
+            statistic, alarms = self._follow(walk, detector, W, len(classes))
+            T, W = walk.store(), _last(walk, W, len(X), self._W_size)
+        self.classes_ = classes
+        self._T, self._W, self._rates, self.detector_ = T, W, rates, detector
+        self.time_ += len(X)
+        self.alarm_ = alarms[-1] if alarms and alarms[-1].time == self.time_ else None
+        return Trace(
+            classes[walk.predictions],
+            walk.sizes,
+            statistic,
+            np.array([a.time - clock for a in alarms], np.int64),
+            np.array([a.change_time - clock for a in alarms], np.int64),
+            np.array([a.accuracy_after for a in alarms], np.float64),
+        )
+
+    def _follow(
+        self, walk: Walk, detector: ChangeDetector | None, W: Store, n_classes: int
+    ) -> tuple[NDArray[np.float64], list[Alarm]]:
+        """Let T run ahead block by block and the detector look at what it did; on an alarm T is taken back to it."""
+        n = len(walk.X)
+        statistic = np.full(n, math.nan)
+        alarms: list[Alarm] = []
+        start = 0
+        while start < n:
+            stop = min(start - start % BLOCK + BLOCK, n)
+            before = walk.head, walk.tail, walk.rates.copy()
+            walk.advance(start, stop)
+            if detector is None:
+                start = stop
+                continue
+            alarm = _watch(detector, walk, start, stop, statistic)
+            if alarm < 0:
+                start = stop
+                continue
+            if alarm + 1 < stop:
+                walk.head, walk.tail, walk.rates[:] = before
+                walk.advance(start, alarm + 1)
+            start = alarm + 1
+            alarms.append(self._adapt(walk, detector, W, start, n_classes))
+        return statistic, alarms
+
+    def _adapt(self, walk: Walk, detector: ChangeDetector, W: Store, seen: int, n_classes: int) -> Alarm:
+        """What an alarm raised by sample seen - 1 does to T."""
+        size = len(walk.ids)
+        if self._W_size:
+            recent = _last(walk, W, seen, self._W_size).since(detector.change_time)
+            if len(recent) >= FEWEST_SAMPLES:
+                recent = self._condensed(recent, n_classes)
+                walk.become(_ids_of(walk, recent), recent.codes, recent.times)
+        else:
+            old = int(np.searchsorted(walk.times, detector.change_time))
+            if size - old >= FEWEST_SAMPLES:
+                walk.head += old
+        walk.sizes[seen - 1] = len(walk.ids)
+        return _alarm(detector, walk.clock + seen - 1, size - len(walk.ids))
+
+    def _condensed(self, samples: Store, n_classes: int) -> Store:
+        if not self.condense:
+            return samples
+        return samples.take(condense_codes(samples.x, samples.codes, self._settings, n_classes))
+
+    # -- one sample --------------------------------------------------------------------------------------------------
+
+    def observe(self, x: Any, y: Any = None) -> Any:
+        """The label predicted for x; then learn (x, y), unless y is None."""
+        self._require_fitted()
+        X = as_features(np.asarray(x)[None] if np.ndim(x) == 1 else x, self.n_features_in_, type(self).__name__)
+        if len(X) != 1:
+            raise DataError(f"observe takes one sample, got {len(X)}: use run for a stream.")
+        codes, classes = self._encode([y], 1, missing=True)
+        code = int(codes[0])
+        if classes is not self.classes_:
+            self._adopt(classes)
+        self.time_ += 1
+        self.alarm_ = None
+        predicted = self._step(X, code, self._T, self._settings, len(classes), self.time_, self._rates)
+        if code >= 0:
+            if self._W_size:
+                self._W.append(X[0], code, self.time_)
+                self._W.limit(self._W_size)
+            detector = self.detector_
+            if detector is not None and detector.update(predicted == code, self.time_):
+                self._forget(detector)
+        return classes[predicted]
+
+    def _forget(self, detector: ChangeDetector) -> None:
+        """What an alarm raised just now does to T."""
+        size = len(self._T)
+        recent = (self._W if self._W_size else self._T).since(detector.change_time)
+        if len(recent) >= FEWEST_SAMPLES:
+            self._T = self._condensed(recent, len(self.classes_)) if self._W_size else recent
+        self.alarm_ = _alarm(detector, self.time_, size - len(self._T))
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """`fit` the first time, then `run`; `classes` is accepted for compatibility and not needed."""
+        if self.__sklearn_is_fitted__():
+            self._encode(y, len(as_features(X, self.n_features_in_, type(self).__name__)))
+            self.run(X, y)
+            return self
+        return self.fit(X, y)
+
+    # -- to look at --------------------------------------------------------------------------------------------------
+
+    @property
+    def statistic_(self) -> float:
+        """g_t now; nan while warming up or without a detector."""
+        return math.nan if self.detector_ is None else self.detector_.statistic
+
+    def window_bytes(self) -> int:
+        """Bytes of the history window W on the device, once it is full."""
+        self._require_fitted()
+        return self._W.nbytes
+
+    def memory_bytes(self) -> int:
+        """Bytes on the device of T and, where there is one, of W as filled so far."""
+        return super().memory_bytes() + self.window_bytes()
+
+
+def checked_detector(detector: Any) -> ChangeDetector:
+    """A copy of the detector that a user gave."""
+    if not isinstance(detector, ChangeDetector):
+        raise ConfigError(
+            f"detector={detector!r} needs update(correct, time), statistic and change_time: "
+            "wrap one of river's in RiverDetector."
+        )
+    return copy.deepcopy(detector)
+
+
+def _watch(detector: ChangeDetector, walk: Walk, start: int, stop: int, statistic: NDArray[np.float64]) -> int:
+    """Show the detector the labelled samples of [start, stop); the index of the first alarm, or -1."""
+    correct = (walk.predictions[start:stop] == walk.truth[start:stop]).tolist()
+    labelled = (walk.truth[start:stop] >= 0).tolist()
+    update, clock = detector.update, walk.clock
+    values = []
+    for i, (hit, known) in enumerate(zip(correct, labelled, strict=True), start):
+        alarm = known and update(hit, clock + i)
+        values.append(detector.statistic)
+        if alarm:
+            break
+    statistic[start : start + len(values)] = values
+    return i if alarm else -1
+
+
+def _alarm(detector: ChangeDetector, time: int, forgotten: int) -> Alarm:
+    return Alarm(time, int(detector.change_time), float(getattr(detector, "accuracy_after", math.nan)), forgotten)
+
+
+def _last(walk: Walk, W: Store, seen: int, size: int) -> Store:
+    """The history window after `seen` samples of the walk: the newest supervised ones, W's before them."""
+    if not size:
+        return W
+    newest = np.flatnonzero(walk.truth[:seen] >= 0)[-size:]
+    older = W.head + max(0, len(W) - (size - len(newest)))
+    part = slice(older, W.tail)
+    return Store(
+        np.concatenate([W.x[part], walk.X[newest]]),
+        np.concatenate([W.codes[part], walk.truth[newest]]),
+        np.concatenate([W.times[part], newest + walk.clock]),
+    )
+
+
+def _ids_of(walk: Walk, samples: Store) -> NDArray[np.int32]:
+    """Ids of samples of the window: the walk's own by their time, older ones as foreign vectors."""
+    own = samples.times >= walk.clock
+    ids = np.empty(len(samples), np.int32)
+    ids[own] = samples.times[own] - walk.clock
+    ids[~own] = walk.distances.admit(samples.x[~own])
+    return ids

@@ -1,0 +1,157 @@
+"""The one gate for arrays: what passes is float32, two-dimensional, finite; labels are ints or strings."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.errors import ConfigError, DataError
+
+
+def as_features(X: Any, n_features: int | None = None, owner: str = "the model") -> NDArray[np.float32]:
+    """X as a C-contiguous float32 array (n, d) of finite numbers."""
+    if isinstance(X, np.ndarray) and X.dtype == np.float32 and X.ndim == 2:
+        array = X
+    else:
+        array = _numeric(X)
+    if array.ndim != 2:
+        raise DataError(
+            f"Expected 2D array, one sample a row, got {array.ndim}D array of shape {array.shape}. "
+            "Reshape your data: X.reshape(1, -1) if it is one sample."
+        )
+    if array.shape[0] == 0:
+        raise DataError(f"Found array with 0 sample(s) (shape={array.shape}) while a minimum of 1 is required.")
+    if array.shape[1] == 0:
+        raise DataError(f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
+    if n_features is not None and array.shape[1] != n_features:
+        raise DataError(f"X has {array.shape[1]} features, but {owner} is expecting {n_features} features as input")
+    _refuse_non_finite(array)
+    with np.errstate(over="ignore"):
+        result = np.ascontiguousarray(array, dtype=np.float32)
+    if result is not array and array.dtype != np.float32:
+        _refuse_non_finite(result, hint=" once stored as float32: scale the features down")
+    # read-only, so that nobody changes a caller's array, and the compiled code sees one type of array
+    result = result.view()
+    result.flags.writeable = False
+    return result
+
+
+def _numeric(X: Any) -> NDArray:
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise DataError("Sparse data were passed for X, but dense data are required: use X.toarray().")
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise DataError(f"X is not a rectangular array of numbers ({error}): give every sample the same length.") from error
+    if array.dtype.kind == "O":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"X does not hold numbers only ({error}). An argument must be a string or a number.") from error
+    if array.dtype.kind == "c":
+        raise DataError("Complex data not supported: take real and imaginary parts as separate features.")
+    if array.dtype.kind not in "fiub":
+        raise DataError(f"X does not hold numbers: its type is {array.dtype}.")
+    return array
+
+
+def _refuse_non_finite(array: NDArray, hint: str = "") -> None:
+    # a sum is finite unless an element is not (or it overflows): look closer only then
+    with np.errstate(over="ignore", invalid="ignore"):
+        if array.dtype.kind != "f" or np.isfinite(array.sum(dtype=np.float64)):
+            return
+    bad = ~np.isfinite(array)
+    if bad.any():
+        row, feature = (int(i[0]) for i in np.nonzero(bad))
+        what = "NaN" if np.isnan(array[row, feature]) else "infinity"
+        raise DataError(
+            f"Input X contains {what} (row {row}, feature {feature}; NaN and inf cannot be compared){hint}. "
+            "Drop or repair such samples."
+        )
+
+
+def as_labels(y: Any, n: int | None = None, missing: bool = False) -> tuple[NDArray, NDArray[np.bool_]]:
+    """Labels as an int or string array, and which of them are there (None and NaN are missing, where allowed)."""
+    if y is None:
+        if missing and n is not None:
+            return np.zeros(n, np.int64), np.zeros(n, bool)
+        raise DataError("This estimator requires y to be passed, but the target y is None.")
+    try:
+        array = np.asarray(y)
+    except ValueError as error:
+        raise DataError(f"y is not a flat list of labels ({error}).") from error
+    if array.ndim == 2 and array.shape[1] == 1:
+        _warn_column_vector(array.shape)
+        array = array.ravel()
+    if array.ndim != 1:
+        raise DataError(f"y should be a 1d array, got an array of shape {array.shape} instead.")
+    if n is not None and len(array) != n:
+        raise DataError(f"Found input variables with inconsistent numbers of samples: X has {n}, y has {len(array)}.")
+    present = np.ones(len(array), bool)
+    if array.dtype.kind == "O":
+        present = np.array([label is not None and label == label for label in array], bool)
+    elif array.dtype.kind == "f":
+        present = ~np.isnan(array)
+    if not missing and not present.all():
+        raise DataError("Input y contains NaN or None: drop the samples that have no label.")
+    return _one_kind(array, present), present
+
+
+def _one_kind(array: NDArray, present: NDArray[np.bool_]) -> NDArray:
+    """Labels of one kind, sortable: int64 or str. Missing ones get a filler."""
+    if array.dtype.kind == "O":
+        values = array[present].tolist()
+        kinds = {"string" if isinstance(v, str) else "number" for v in values}
+        if len(kinds) > 1:
+            raise DataError(f"y mixes strings and numbers (such as {values[:4]!r}): use one kind of label.")
+        filler = "" if kinds == {"string"} else 0
+        array = np.array([v if p else filler for v, p in zip(array.tolist(), present, strict=True)])
+    elif array.dtype.kind == "f":
+        array = np.where(present, array, 0.0)
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all() or (array != np.round(array)).any():
+            raise DataError(
+                f"Unknown label type: continuous. Labels are ints or strings, not fractions such as {array[0]!r}."
+            )
+        return array.astype(np.int64) if np.abs(array).max(initial=0) < 2**53 else array
+    if array.dtype.kind in "iuUb":
+        return array
+    raise DataError(f"Labels of type {array.dtype} are not supported: use ints or strings.")
+
+
+def _warn_column_vector(shape: tuple[int, ...]) -> None:
+    import warnings
+
+    category: type[Warning] = UserWarning
+    try:
+        from sklearn.exceptions import DataConversionWarning as category
+    except ImportError:
+        pass
+    warnings.warn(f"A column-vector y of shape {shape} was passed when a 1d array was expected.", category, stacklevel=4)
+
+
+def whole_number(name: str, value: Any, low: int, high: float = math.inf) -> int:
+    """`value` as an int in low..high, or a ConfigError that names it."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise ConfigError(f"{name}={value!r} must be a whole number of at least {low}.")
+    if not low <= value <= high:
+        raise ConfigError(f"{name}={value!r} must be at least {low}" + (f" and at most {high}." if high < math.inf else "."))
+    return int(value)
+
+
+def real_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
+    """`value` as a finite float in low..high, or a ConfigError that names it."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ConfigError(f"{name}={value!r} must be a number.")
+    if math.isnan(value) or not low <= value <= high:
+        raise ConfigError(f"{name}={value!r} must lie between {low} and {high}.")
+    return float(value)
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise ConfigError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}.")
+    return value
