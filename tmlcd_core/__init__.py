@@ -1,11 +1,28 @@
-"""TML-CD: tiny machine learning for concept drift (Disabato & Roveri)."""
+"""TML-CD: tiny machine learning for concept drift (Disabato & Roveri).
 
-from tmlcd_core.drift import GeneralizedCusum, calibrate_threshold
-from tmlcd_core.errors import AudioError, ConfigError, DataError, ExportError, TmlcdError
-from tmlcd_core.knn import TinyKNN, condense
-from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, Trace
+The names below are loaded when they are first asked for: `import tmlcd_core` alone costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tmlcd_core.drift import GeneralizedCusum, calibrate_threshold
+    from tmlcd_core.errors import AudioError, ConfigError, DataError, ExportError, TmlcdError
+    from tmlcd_core.knn import TinyKNN, condense
+    from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, Trace
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "drift": ("GeneralizedCusum", "calibrate_threshold"),
+    "errors": ("AudioError", "ConfigError", "DataError", "ExportError", "TmlcdError"),
+    "knn": ("TinyKNN", "condense"),
+    "learners": ("ActiveTinyKNN", "CondensingInTime", "HybridTinyKNN", "Trace"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "ActiveTinyKNN",
@@ -22,3 +39,15 @@ __all__ = [
     "calibrate_threshold",
     "condense",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'tmlcd_core' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"tmlcd_core.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

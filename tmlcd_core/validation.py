@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.errors import ConfigError, DataError
+
+
+class NotNumbers(DataError, TypeError):
+    """Features that cannot be turned into numbers; a TypeError too, as numpy's users expect."""
 
 
 def as_features(X: Any, n_features: int | None = None, owner: str = "the model") -> NDArray[np.float32]:
@@ -50,7 +55,7 @@ def _numeric(X: Any) -> NDArray:
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise DataError(f"X does not hold numbers only ({error}). An argument must be a string or a number.") from error
+            raise NotNumbers(f"X does not hold numbers only: {error}.") from error
     if array.dtype.kind == "c":
         raise DataError("Complex data not supported: take real and imaginary parts as separate features.")
     if array.dtype.kind not in "fiub":
@@ -79,12 +84,12 @@ def as_labels(y: Any, n: int | None = None, missing: bool = False) -> tuple[NDAr
         if missing and n is not None:
             return np.zeros(n, np.int64), np.zeros(n, bool)
         raise DataError("This estimator requires y to be passed, but the target y is None.")
-    try:
-        array = np.asarray(y)
-    except ValueError as error:
+    try:  # a list keeps its objects: numpy would turn ["a", 1] into strings
+        array = np.asarray(y, dtype=getattr(y, "dtype", object))
+    except (TypeError, ValueError) as error:
         raise DataError(f"y is not a flat list of labels ({error}).") from error
     if array.ndim == 2 and array.shape[1] == 1:
-        _warn_column_vector(array.shape)
+        _warn_column_vector()
         array = array.ravel()
     if array.ndim != 1:
         raise DataError(f"y should be a 1d array, got an array of shape {array.shape} instead.")
@@ -122,15 +127,11 @@ def _one_kind(array: NDArray, present: NDArray[np.bool_]) -> NDArray:
     raise DataError(f"Labels of type {array.dtype} are not supported: use ints or strings.")
 
 
-def _warn_column_vector(shape: tuple[int, ...]) -> None:
-    import warnings
+def _warn_column_vector() -> None:
+    from sklearn.exceptions import DataConversionWarning
 
-    category: type[Warning] = UserWarning
-    try:
-        from sklearn.exceptions import DataConversionWarning as category
-    except ImportError:
-        pass
-    warnings.warn(f"A column-vector y of shape {shape} was passed when a 1d array was expected.", category, stacklevel=4)
+    message = "A column-vector y was passed when a 1d array was expected."
+    warnings.warn(message, DataConversionWarning, stacklevel=4)
 
 
 def whole_number(name: str, value: Any, low: int, high: float = math.inf) -> int:

@@ -8,17 +8,14 @@ from typing import Any
 
 from tmlcd_core.errors import ConfigError
 
-# What each detector says about when the change began; the others' users get the last sentence.
+FALLBACK = 30  # samples: the new concept, where a detector tells nothing about when it began
 CHANGE_TIME_SOURCE = {
     "ADWIN": "the oldest sample of the window that ADWIN keeps after its cut",
     "KSWIN": "the first of the stat_size newest samples, which KSWIN compares with the older ones",
-    "PageHinkley": "the sample after the last minimum of the cumulative sum (maximum, for a drop of the error)",
-    "DDM": "the first sample of the warning zone that led to the alarm",
-    "EDDM": "the first sample of the warning zone that led to the alarm",
-    "HDDM_A": "the first sample of the warning zone that led to the alarm",
+    "PageHinkley": "the sample after the last minimum of the cumulative sum (maximum, in mode 'down')",
 }
-FALLBACK_SOURCE = "no estimate of its own: the newest 30 supervised samples are taken for the new concept"
-FALLBACK = 30  # samples
+WARNING_SOURCE = f"the first sample of the warning zone that led to the alarm; without one, {FALLBACK} samples back"
+FALLBACK_SOURCE = f"no estimate of its own: the newest {FALLBACK} supervised samples are taken for the new concept"
 
 
 class RiverDetector:
@@ -71,7 +68,8 @@ class RiverDetector:
     @property
     def change_time_source(self) -> str:
         """What `change_time` is, in a sentence."""
-        return CHANGE_TIME_SOURCE.get(self.name, FALLBACK_SOURCE)
+        warns = hasattr(self.detector, "warning_detected")
+        return CHANGE_TIME_SOURCE.get(self.name, WARNING_SOURCE if warns else FALLBACK_SOURCE)
 
     def update(self, correct: bool, time: int) -> bool:
         """Take in one supervised sample; True raises the alarm."""

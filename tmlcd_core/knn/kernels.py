@@ -15,7 +15,7 @@ ADD_NOTHING, ADD_ERRORS, ADD_ALL = 0, 1, 2
 ADAPTIVE = -1.0  # as `add_probability`: let the recent error rate decide
 
 # The adaptive rule: errors are averaged over about n = 50 samples and over ten times as many; T takes errors in
-# where the short average stands one to three standard deviations above the long one.
+# where the short average stands one to two standard deviations above the long one.
 SHORT_RATE, LONG_RATE = 1 / 50, 1 / 500
 
 
@@ -187,14 +187,14 @@ def _vote(
 
 @njit(cache=True)
 def add_chance(rates: NDArray) -> float:
-    """The adaptive probability: 0 while the recent error rate is the usual one, 1 when it stands three sigma above."""
+    """The adaptive probability: 0 while the recent error rate is the usual one, 1 when it stands two sigma above."""
     short, long, seen = rates[0], rates[1], rates[2]
     if seen < 1:
         return 0.0
     usual = min(max(long, 0.01), 0.99)
     rate = max(SHORT_RATE, 1.0 / seen)
     sigma = np.sqrt(usual * (1.0 - usual) * rate / (2.0 - rate))
-    return min(max(((short - long) / sigma - 1.0) / 2.0, 0.0), 1.0)
+    return min(max((short - long) / sigma - 1.0, 0.0), 1.0)
 
 
 @njit(cache=True)

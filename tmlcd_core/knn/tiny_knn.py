@@ -6,12 +6,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 
-from tmlcd_core.errors import DataError
+from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.knn import kernels
 from tmlcd_core.knn.condensing import condense_codes, voting_rule
 from tmlcd_core.knn.distances import Distances
-from tmlcd_core.knn.estimator import Estimator
 from tmlcd_core.knn.store import Store
 from tmlcd_core.knn.walk import UNBOUNDED, Rule, Walk
 from tmlcd_core.validation import as_features, as_labels, whole_number
@@ -26,7 +27,11 @@ class Neighbours(NamedTuple):
     times: NDArray[np.int64]
 
 
-class TinyKNN(Estimator):
+class NotFitted(ConfigError, NotFittedError):
+    """A model was asked before it was fitted: scikit-learn's error and ours."""
+
+
+class TinyKNN(ClassifierMixin, BaseEstimator):
     """k nearest neighbours over a small training set T.
 
     Distances are Euclidean, between features stored as float32 as on the device. Among equally distant samples the
@@ -89,6 +94,13 @@ class TinyKNN(Estimator):
         self.time_ = 0  # samples seen since `fit`; the next has time time_ + 1
         self._T = store
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classes_")
+
+    def _require_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise NotFitted(f"This {type(self).__name__} is not fitted yet: call fit with initial samples first.")
+
     def __len__(self) -> int:
         self._require_fitted()
         return len(self._T)
@@ -137,7 +149,8 @@ class TinyKNN(Estimator):
 
     def predict(self, X: Any) -> NDArray:
         """The label with the most votes for each sample."""
-        return self.classes_[self._ask(X).argmax(axis=1)]
+        winners = self._ask(X).argmax(axis=1)
+        return self.classes_[winners]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Share of the votes for each of `classes_`."""

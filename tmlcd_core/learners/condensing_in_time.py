@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.knn import kernels
 from tmlcd_core.knn.walk import Rule
 from tmlcd_core.learners.stream_learner import StreamLearner
-from tmlcd_core.validation import real_number
+from tmlcd_core.validation import real_number, whole_number
 
 
 class CondensingInTime(StreamLearner):
@@ -26,7 +24,7 @@ class CondensingInTime(StreamLearner):
     add_probability
         Probability with which a misclassified sample joins T. "adaptive" compares the error rate over about the
         last 50 samples with that over about the last 500: the probability is 0 while the first stands less than one
-        standard deviation above the second, 1 from three on, linear in between. So it is near 0 in stationary
+        standard deviation above the second, 1 from two on, linear in between. So it is near 0 in stationary
         conditions and near 1 after a change.
     k, weights
         As in `TinyKNN`.
@@ -37,6 +35,7 @@ class CondensingInTime(StreamLearner):
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 1200)
     >>> X = rng.normal(size=(1200, 8)) + 1.5 * np.where(np.arange(1200) < 700, y, 1 - y)[:, None]  # labels swap at 600
@@ -74,13 +73,5 @@ def passive_rule(rule: Rule, add_probability: Any, random_state: Any) -> Rule:
         probability = kernels.ADAPTIVE
     else:
         probability = real_number("add_probability", add_probability, 0.0, 1.0)
-    return rule._replace(add=kernels.ADD_ERRORS, add_probability=probability, seed=seed_of(random_state))
-
-
-def seed_of(random_state: Any) -> int:
-    """A seed for the compiled draws: an int as it is, a numpy generator's next integer, None as fresh entropy."""
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
-        return int(random_state) % 2**63
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    raise ConfigError(f"random_state={random_state!r} must be a whole number: runs are repeatable by their seed.")
+    seed = whole_number("random_state", random_state, 0, 2**63 - 1)
+    return rule._replace(add=kernels.ADD_ERRORS, add_probability=probability, seed=seed)

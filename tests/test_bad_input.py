@@ -1,0 +1,203 @@
+"""Bad features, labels and settings: a clear error of the family, and a model that is as it was before."""
+
+import copy
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from tmlcd_core import (
+    ActiveTinyKNN,
+    CondensingInTime,
+    ConfigError,
+    DataError,
+    GeneralizedCusum,
+    HybridTinyKNN,
+    TinyKNN,
+    TmlcdError,
+    condense,
+)
+from tmlcd_core.learners import IncrementalKNN
+
+MODELS = [TinyKNN, CondensingInTime, ActiveTinyKNN, HybridTinyKNN, IncrementalKNN]
+LEARNERS = MODELS[1:]
+X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [5.0, 5.0]])
+Y = np.array([0, 0, 0, 1])
+
+BAD_DATA = {
+    "NaN": ([[0.0, np.nan]], [0], "NaN"),
+    "infinite": ([[0.0, np.inf]], [0], "inf"),
+    "too large for float32": ([[0.0, 1e39]], [0], "float32"),
+    "wrong dimension": ([[0.0, 0.0, 0.0]], [0], "3 features.*expecting 2"),
+    "ragged": ([[0.0, 0.0], [1.0]], [0, 1], "rectangular"),
+    "empty": (np.empty((0, 2)), [], "0 sample"),
+    "no features": (np.empty((2, 0)), [0, 1], "0 feature"),
+    "flat": ([0.0, 0.0, 1.0], [0, 1, 1], "2D"),
+    "three axes": (np.zeros((2, 2, 2)), [0, 1], "2D"),
+    "words": ([["a", "b"]], [0], "numbers"),
+    "objects": ([[{}, {}]], [0], "numbers"),
+    "complex": ([[1j, 0.0]], [0], "Complex"),
+    "sparse": (scipy.sparse.eye(2).tocsr(), [0, 1], "dense"),
+    "lengths differ": ([[0.0, 0.0]], [0, 1], "inconsistent"),
+    "labels in a table": ([[0.0, 0.0]], [[0, 1]], "1d"),
+    "fractions as labels": ([[0.0, 0.0]], [0.5], "continuous"),
+    "infinite label": ([[0.0, 0.0]], [np.inf], "continuous"),
+    "mixed labels": ([[0.0, 0.0], [1.0, 1.0]], ["a", 1], "label|mixes"),
+    "labels of another kind": ([[0.0, 0.0]], ["yes"], "strings or ints"),
+    "dates as labels": ([[0.0, 0.0]], np.array(["2020-01-01"], "datetime64[D]"), "not supported"),
+}
+FIT_TAKES = {"wrong dimension", "labels of another kind"}  # wrong only after a fit
+
+
+def state(model):
+    return copy.deepcopy({name: value for name, value in vars(model).items() if name != "_step"})
+
+
+def assert_same(a, b):
+    assert a.keys() == b.keys()
+    for name in a:
+        if hasattr(a[name], "__dict__"):
+            assert_same(vars(a[name]), vars(b[name]))
+        else:
+            np.testing.assert_equal(a[name], b[name], err_msg=name)
+
+
+@pytest.mark.parametrize("Model", LEARNERS)
+@pytest.mark.parametrize("case", BAD_DATA)
+def test_a_refused_stream_leaves_the_model_as_it_was(Model, case):
+    bad_X, bad_y, words = BAD_DATA[case]
+    model = Model().fit(X, Y)
+    model.run(X + 0.5, Y)
+    before = state(model)
+    for call in (model.run, model.partial_fit, model.fit):
+        if call == model.fit and case in FIT_TAKES:
+            continue
+        with pytest.raises(TmlcdError, match=words):
+            call(bad_X, bad_y)
+        assert_same(state(model), before)
+    if np.shape(bad_y) == (1,):
+        with pytest.raises(TmlcdError, match=words):
+            model.observe(bad_X[0], bad_y[0])
+        assert_same(state(model), before)
+
+
+@pytest.mark.parametrize("Model", MODELS)
+@pytest.mark.parametrize("case", [c for c in BAD_DATA if c not in FIT_TAKES])
+def test_fit_refuses(Model, case):
+    bad_X, bad_y, words = BAD_DATA[case]
+    with pytest.raises(DataError, match=words):
+        Model().fit(bad_X, bad_y)
+
+
+@pytest.mark.parametrize("case", ["NaN", "infinite", "wrong dimension", "ragged", "empty", "flat", "words"])
+def test_asking_refuses(case):
+    model = HybridTinyKNN().fit(X, Y)
+    for ask in (model.predict, model.predict_proba, model.neighbours):
+        with pytest.raises(DataError, match=BAD_DATA[case][2]):
+            ask(BAD_DATA[case][0])
+
+
+@pytest.mark.parametrize("missing", [[0, None, 1, 1], [0.0, np.nan, 1.0, 1.0], None])
+def test_missing_labels_are_for_streams_only(missing):
+    for call in (CondensingInTime().fit, lambda X, y: condense(X, y), CondensingInTime().fit(X, Y).partial_fit):
+        with pytest.raises(DataError, match=r"y"):
+            call(X, missing)
+    assert len(CondensingInTime().fit(X, Y).run(X, missing)) == 4
+
+
+BAD_SETTINGS = [
+    (TinyKNN, {"k": 0}, "k=0"),
+    (TinyKNN, {"k": -3}, "k=-3"),
+    (TinyKNN, {"k": 2.5}, "k=2.5"),
+    (TinyKNN, {"k": True}, "k=True"),
+    (TinyKNN, {"k": "log"}, "k='log'"),
+    (TinyKNN, {"weights": "gauss"}, "weights='gauss'"),
+    (TinyKNN, {"max_size": 0}, "max_size=0"),
+    (CondensingInTime, {"max_size": -1}, "max_size=-1"),
+    (CondensingInTime, {"max_size": 10.0}, "max_size"),
+    (CondensingInTime, {"add_probability": 1.5}, "add_probability=1.5"),
+    (CondensingInTime, {"add_probability": float("nan")}, "add_probability=nan"),
+    (CondensingInTime, {"add_probability": "often"}, "adaptive"),
+    (CondensingInTime, {"random_state": -1}, "random_state=-1"),
+    (CondensingInTime, {"random_state": None}, "random_state=None"),
+    (HybridTinyKNN, {"max_size": 0}, "max_size=0"),
+    (HybridTinyKNN, {"threshold": -1.0}, "threshold=-1"),
+    (HybridTinyKNN, {"threshold": float("nan")}, "threshold=nan"),
+    (HybridTinyKNN, {"threshold": "high"}, "threshold='high'"),
+    (HybridTinyKNN, {"batch": 0}, "batch=0"),
+    (HybridTinyKNN, {"warmup": 0}, "warmup=0"),
+    (ActiveTinyKNN, {"window": 0}, "window=0"),
+    (ActiveTinyKNN, {"threshold": float("nan")}, "threshold=nan"),
+    (ActiveTinyKNN, {"detector": "cusum"}, "detector='cusum'"),
+]
+
+
+@pytest.mark.parametrize("Model, settings, words", BAD_SETTINGS)
+def test_bad_settings_are_named(Model, settings, words):
+    model = Model().fit(X, Y)
+    before = state(model)
+    with pytest.raises(ConfigError, match=words):
+        model.set_params(**settings).fit(X, Y)
+    after = state(model)
+    for name in settings:
+        after[name] = before[name]
+    assert_same(after, before)
+
+
+@pytest.mark.parametrize(
+    "settings, words",
+    [
+        ({"threshold": -0.1}, "threshold"),
+        ({"threshold": float("nan")}, "threshold"),
+        ({"batch": 0}, "batch"),
+        ({"warmup": -5}, "warmup"),
+        ({"direction": "up"}, "direction"),
+        ({"likelihood": "beta"}, "likelihood"),
+        ({"spacing": 0.0}, "spacing"),
+        ({"gap": -1.0}, "gap"),
+    ],
+)
+def test_bad_cusum_settings(settings, words):
+    with pytest.raises(ConfigError, match=words):
+        GeneralizedCusum(**settings)
+
+
+@pytest.mark.parametrize("Model", MODELS)
+def test_one_sample_one_class_and_k_beyond_T(Model):
+    assert Model().fit([[1.0, 2.0]], ["a"]).predict([[0.0, 0.0]]).tolist() == ["a"]
+    assert Model(k=50).fit(X, [7, 7, 7, 7]).predict(X).tolist() == [7] * 4
+    assert len(Model(k=50).fit(X, Y).predict_proba(X)) == 4
+
+
+@pytest.mark.parametrize("Learner", LEARNERS)
+def test_before_fit(Learner):
+    for call in (lambda m: m.run(X, Y), lambda m: m.observe(X[0]), lambda m: m.predict(X), len, lambda m: m.memory_bytes()):
+        with pytest.raises(ConfigError, match="not fitted"):
+            call(Learner())
+
+
+def test_size_one():
+    rng = np.random.default_rng(0)
+    stream = rng.normal(size=(300, 2))
+    labels = rng.integers(0, 2, 300)
+    for model in (CondensingInTime(max_size=1), HybridTinyKNN(max_size=1), ActiveTinyKNN(window=1), IncrementalKNN(max_size=1)):
+        trace = model.fit(X, Y).run(stream, labels)
+        assert 1 <= trace.sizes.min() and trace.sizes.max() <= 4
+        assert len(trace.predictions) == 300
+
+
+def test_observe_takes_exactly_one():
+    model = CondensingInTime().fit(X, Y)
+    assert model.observe([0.0, 0.0], 0) == model.observe([[0.0, 0.0]], 0) == 0
+    with pytest.raises(DataError, match="one sample"):
+        model.observe(X, Y)
+
+
+def test_callers_arrays_are_not_changed_or_kept():
+    mine, labels = X.astype(np.float32), Y.copy()
+    model = IncrementalKNN().fit(mine, labels)
+    model.run(mine, labels)
+    kept = model.samples_
+    mine[:] = 99.0
+    np.testing.assert_array_equal(model.samples_, kept)
+    assert mine.flags.writeable

@@ -1,0 +1,44 @@
+"""Hart's condensing against its transcription, and the property that defines it."""
+
+import numpy as np
+import pytest
+
+from benchmarks import sklearn_transcription
+from tmlcd_core import TinyKNN, condense
+
+
+@pytest.mark.parametrize("k, weights", [(1, "uniform"), (3, "uniform"), ("sqrt", "uniform"), (5, "distance")])
+@pytest.mark.parametrize("classes", [2, 5])
+def test_equals_the_transcription(make_stream, k, weights, classes):
+    X, y, _, _ = make_stream(n0=250, classes=classes, d=20, separation=0.5, seed=classes)
+    kept = condense(X, y, k=k, weights=weights)
+    np.testing.assert_array_equal(kept, sklearn_transcription.condense(X, y, k, weights))
+    assert 0 < len(kept) < len(X)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_neighbour_classifies_the_whole_training_set(make_stream, seed):
+    X, y, _, _ = make_stream(n0=400, classes=6, d=4, separation=0.8, seed=seed)
+    kept = condense(X, y, k=1)
+    assert TinyKNN(k=1).fit(X[kept], y[kept]).score(X, y) == 1.0
+
+
+def test_what_is_left_out_is_classified_correctly_with_any_k(make_stream):
+    """The loop ends when a pass adds nothing: the samples outside H are all right."""
+    X, y, _, _ = make_stream(n0=300, classes=3, d=4, separation=0.8)
+    kept = condense(X, y)
+    rest = np.setdiff1d(np.arange(len(X)), kept)
+    np.testing.assert_array_equal(TinyKNN().fit(X[kept], y[kept]).predict(X[rest]), y[rest])
+
+
+def test_order_of_presentation_is_the_order_given(make_stream):
+    X, y, _, _ = make_stream(n0=200)
+    assert condense(X, y)[0] == 0
+    order = np.random.default_rng(0).permutation(200)
+    assert set(order[condense(X[order], y[order])]) != set(condense(X, y))
+
+
+def test_small_sets():
+    assert condense([[1.0, 2.0]], [3]).tolist() == [0]
+    assert condense([[1.0], [2.0], [3.0]], ["a", "a", "a"]).tolist() == [0]
+    assert condense([[1.0], [1.0]], [0, 1]).tolist() == [0, 1]

@@ -1,0 +1,158 @@
+"""The generalized CUSUM against densities, against the definition as an O(t^2) maximum, and at the edges."""
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, norm
+
+from tmlcd_core import DataError, GeneralizedCusum
+from tmlcd_core.drift import candidate_accuracies, log_likelihood_ratio
+
+
+@pytest.mark.parametrize("v1", [0.005, 0.35, 0.995])
+@pytest.mark.parametrize("v0", [0.1, 0.5, 0.93])
+def test_ratio_is_that_of_the_densities(v0, v1):
+    n, zeta = 50, np.arange(51)
+    normal = norm.logpdf(zeta, n * v1, np.sqrt(n * v1 * (1 - v1))) - norm.logpdf(zeta, n * v0, np.sqrt(n * v0 * (1 - v0)))
+    np.testing.assert_allclose(log_likelihood_ratio(zeta, v0, v1, n), normal, rtol=1e-9, atol=1e-9)
+    exact = binom.logpmf(zeta, n, v1) - binom.logpmf(zeta, n, v0)
+    np.testing.assert_allclose(log_likelihood_ratio(zeta, v0, v1, n, "binomial"), exact, rtol=1e-9, atol=1e-9)
+
+
+def naive(correct, h, n, xi, direction, likelihood):
+    """Every definition taken literally: all j, all v1, all of s; gives the statistic, alarms, change points, v1."""
+    statistic, alarms, changes, after = [], [], [], []
+    start, warmup = 0, xi
+    while start < len(correct):
+        warm = correct[start : start + warmup]
+        statistic += [np.nan] * len(warm)
+        begin = start + warmup
+        v0 = np.clip(np.mean(warm), 1e-3, 1 - 1e-3)
+        grid = [0.005 + 0.01 * i for i in range(100)]
+        grid = [v for v in grid if round(abs(v - v0), 9) >= 0.03 and (direction == "both" or v < v0)]
+        s, g = [], 0.0
+        start = len(correct)
+        for i in range(begin, len(correct)):
+            if (i + 1 - begin) % n == 0:
+                zeta = sum(correct[i + 1 - n : i + 1])
+                s.append([float(log_likelihood_ratio(zeta, v0, v1, n, likelihood)) for v1 in grid])
+                sums = [(sum(row[v] for row in s[j:]), j, v) for j in range(len(s)) for v in range(len(grid))]
+                if sums:
+                    g, j, v = max(sums, key=lambda item: item[0])
+            statistic.append(g)
+            if s and grid and g >= h:
+                alarms.append(i)
+                changes.append(begin + j * n)
+                after.append(grid[v])
+                start, warmup = i + 1, n
+                break
+    return statistic, alarms, changes, after
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    accuracies=st.tuples(*[st.sampled_from([0.0, 0.2, 0.5, 0.8, 0.95, 1.0])] * 2),
+    n=st.integers(5, 20),
+    xi=st.integers(5, 40),
+    h=st.sampled_from([0.0, 3.0, 10.0, 40.0]),
+    direction=st.sampled_from(["both", "down"]),
+    likelihood=st.sampled_from(["normal", "binomial"]),
+)
+def test_recursion_equals_the_definition(seed, accuracies, n, xi, h, direction, likelihood):
+    rng = np.random.default_rng(seed)
+    correct = np.r_[rng.random(100) < accuracies[0], rng.random(100) < accuracies[1]]
+    test = GeneralizedCusum(h, n, xi, direction, likelihood)
+    statistic, alarms, changes, after = [], [], [], []
+    for i, hit in enumerate(correct):
+        if test.update(hit, i):
+            alarms.append(i)
+            changes.append(test.change_time)
+            after.append(test.accuracy_after)
+        statistic.append(test.statistic)
+    expected = naive(correct, h, n, xi, direction, likelihood)
+    np.testing.assert_allclose(statistic, expected[0], rtol=1e-9, atol=1e-9)
+    assert alarms == expected[1]
+    assert changes == expected[2]
+    np.testing.assert_allclose(after, expected[3])
+    assert all(change <= alarm for change, alarm in zip(changes, alarms, strict=True))
+
+
+def test_matrix_holds_the_statistic_at_its_maximum():
+    rng = np.random.default_rng(0)
+    correct = np.r_[rng.random(500) < 0.9, rng.random(200) < 0.7]
+    test = GeneralizedCusum(threshold=1e9)
+    for hit in correct:
+        test.update(hit)
+    batches = correct[100:].reshape(-1, 50).sum(axis=1)
+    S = test.matrix(batches)
+    j, v = np.unravel_index(S.argmax(), S.shape)
+    assert S.shape == (12, len(test.candidates))
+    assert S[j, v] == pytest.approx(test.statistic)
+    assert 100 + 50 * j == test.change_time
+    assert test.candidates[v] == test.accuracy_after
+    with pytest.raises(DataError, match=r"0\.\.50"):
+        test.matrix([51])
+    with pytest.raises(DataError, match="warm-up"):
+        GeneralizedCusum().matrix([10])
+
+
+def test_candidates():
+    both, down = candidate_accuracies(0.5), candidate_accuracies(0.5, "down")
+    assert len(both) == 94  # 100 without 0.475, …, 0.525
+    assert (down < 0.5).all()
+    assert len(down) == 47
+    assert np.abs(both - 0.5).min() == pytest.approx(0.035)
+
+
+@pytest.mark.parametrize("accuracy", [0.0, 1.0])
+def test_perfect_and_hopeless_warm_up(accuracy):
+    test = GeneralizedCusum(threshold=20)
+    for _ in range(100):
+        test.update(bool(accuracy))
+    assert test.accuracy_before == pytest.approx(abs(accuracy - 1e-3))
+    for _ in range(500):
+        assert not test.update(bool(accuracy))
+    changed = [test.update(not accuracy) for _ in range(100)]
+    assert any(changed)
+
+
+def test_no_candidate_below_v0_means_no_alarm():
+    test = GeneralizedCusum(threshold=0.5, direction="down")
+    assert not any(test.update(False) for _ in range(1000))
+    assert test.statistic == 0.0
+
+
+def test_finds_when_and_how_far():
+    """Over many streams the estimates centre on the truth."""
+    errors, after = [], []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        test = GeneralizedCusum(threshold=40, direction="down")
+        correct = np.r_[rng.random(1000) < 0.9, rng.random(600) < 0.6]
+        alarm = next((i for i, hit in enumerate(correct) if test.update(hit)), None)
+        if alarm is not None and alarm >= 1000:
+            errors.append(test.change_time - 1000)
+            after.append(test.accuracy_after)
+    assert len(errors) >= 90
+    assert abs(np.median(errors)) <= 50
+    assert np.median(after) == pytest.approx(0.6, abs=0.06)
+
+
+def test_memory_does_not_grow():
+    rng = np.random.default_rng(0)
+    correct = rng.random(20_000) < 0.8
+    test = GeneralizedCusum(threshold=1e9)
+    for hit in correct[:500]:
+        test.update(hit)
+    tracemalloc.start()
+    for hit in correct:
+        test.update(hit)
+    grown, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert grown < 5_000
+    assert len(pickle.dumps(test)) < 5_000

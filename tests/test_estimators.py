@@ -1,0 +1,40 @@
+"""scikit-learn's own checks, and the learners inside river's wrapper."""
+
+import numpy as np
+import pytest
+from river import compat, metrics
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tmlcd_core import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, TinyKNN
+from tmlcd_core.learners import IncrementalKNN, StaticKNN
+
+ESTIMATORS = [TinyKNN(), CondensingInTime(), ActiveTinyKNN(), HybridTinyKNN(), StaticKNN(), IncrementalKNN()]
+CANNOT_PASS: dict[str, str] = {}
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda estimator: CANNOT_PASS)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)  # asserts inside
+
+
+def test_cross_validation(make_stream):
+    X, y, _, _ = make_stream(n0=150, separation=2)
+    assert cross_val_score(CondensingInTime(), X, y, cv=3, error_score="raise").mean() > 0.7
+
+
+@pytest.mark.parametrize("Learner", [CondensingInTime, HybridTinyKNN])
+def test_rivers_wrapper_takes_them_as_they_are(Learner, make_stream):
+    _, _, X, y = make_stream(n=300, separation=2)
+    model = compat.convert_sklearn_to_river(Learner(), classes=[0, 1, 2])
+    accuracy = metrics.Accuracy()
+    for x, label in zip(X, y, strict=True):
+        sample = dict(enumerate(x.tolist()))
+        predicted = model.predict_one(sample)
+        if predicted is not None:
+            accuracy.update(int(label), predicted)
+        model.learn_one(sample, int(label))
+    assert accuracy.get() > 0.7
+    direct = Learner().fit(X[:1], y[:1])
+    direct.run(X[1:], y[1:])
+    np.testing.assert_array_equal(model.estimator.times_, direct.times_)
