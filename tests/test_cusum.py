@@ -17,7 +17,9 @@ from tmlcd_core.drift import candidate_accuracies, log_likelihood_ratio
 @pytest.mark.parametrize("v0", [0.1, 0.5, 0.93])
 def test_ratio_is_that_of_the_densities(v0, v1):
     n, zeta = 50, np.arange(51)
-    normal = norm.logpdf(zeta, n * v1, np.sqrt(n * v1 * (1 - v1))) - norm.logpdf(zeta, n * v0, np.sqrt(n * v0 * (1 - v0)))
+    normal = norm.logpdf(zeta, n * v1, np.sqrt(n * v1 * (1 - v1))) - norm.logpdf(
+        zeta, n * v0, np.sqrt(n * v0 * (1 - v0))
+    )
     np.testing.assert_allclose(log_likelihood_ratio(zeta, v0, v1, n), normal, rtol=1e-9, atol=1e-9)
     exact = binom.logpmf(zeta, n, v1) - binom.logpmf(zeta, n, v0)
     np.testing.assert_allclose(log_likelihood_ratio(zeta, v0, v1, n, "binomial"), exact, rtol=1e-9, atol=1e-9)

@@ -84,7 +84,10 @@ def test_run_equals_observe(name, seed, d, unlabelled, strings, cut):
     if strings:
         names = np.array(["yes", "no", "up", "left"])
         y0, y = names[y0], names[y]
-    y = [None if hide else label for hide, label in zip(np.random.default_rng(seed).random(400) < unlabelled, y, strict=True)]
+    y = [
+        None if hide else label
+        for hide, label in zip(np.random.default_rng(seed).random(400) < unlabelled, y, strict=True)
+    ]
     whole, parts, single = (ALL[name]().fit(X0, y0) for _ in range(3))
     trace = whole.run(X, y)
     predictions, sizes, statistic, detections, change_points = by_observe(single, X, y)
@@ -98,7 +101,9 @@ def test_run_equals_observe(name, seed, d, unlabelled, strings, cut):
         first, second = parts.run(X[:cut], y[:cut]), parts.run(X[cut:], y[cut:])
         np.testing.assert_array_equal(np.r_[first.predictions, second.predictions], trace.predictions)
         np.testing.assert_array_equal(np.r_[first.detections, second.detections + cut], trace.detections)
-        np.testing.assert_array_equal(np.r_[first.change_points, second.change_points + cut], trace.change_points)
+        np.testing.assert_array_equal(
+            np.r_[first.change_points, second.change_points + cut], trace.change_points
+        )
         np.testing.assert_array_equal(parts.times_, whole.times_)
     for other in (single, parts) if 0 < cut < 400 else (single,):
         np.testing.assert_array_equal(other.samples_, whole.samples_)
@@ -253,7 +258,9 @@ def test_adaptive_probability_is_low_when_stationary_and_high_after_a_change(mak
         never = CondensingInTime(add_probability=0.0).fit(X0, y0).run(X, y)
         wrong = sometimes.predictions != y
         added = np.diff(sometimes.sizes, prepend=sometimes.sizes[0]) > 0
-        grown.append((added[500:2000].sum() / wrong[500:2000].sum(), added[2020:2120].sum() / wrong[2020:2120].sum()))
+        grown.append(
+            (added[500:2000].sum() / wrong[500:2000].sum(), added[2020:2120].sum() / wrong[2020:2120].sum())
+        )
         after = slice(2200, 3000)
         assert (sometimes.predictions == y)[after].mean() > (never.predictions == y)[after].mean()
         assert sometimes.sizes[-1] < always.sizes[-1]

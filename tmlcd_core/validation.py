@@ -28,11 +28,17 @@ def as_features(X: Any, n_features: int | None = None, owner: str = "the model")
             "Reshape your data: X.reshape(1, -1) if it is one sample."
         )
     if array.shape[0] == 0:
-        raise DataError(f"Found array with 0 sample(s) (shape={array.shape}) while a minimum of 1 is required.")
+        raise DataError(
+            f"Found array with 0 sample(s) (shape={array.shape}) while a minimum of 1 is required."
+        )
     if array.shape[1] == 0:
-        raise DataError(f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
+        raise DataError(
+            f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is required."
+        )
     if n_features is not None and array.shape[1] != n_features:
-        raise DataError(f"X has {array.shape[1]} features, but {owner} is expecting {n_features} features as input")
+        raise DataError(
+            f"X has {array.shape[1]} features, but {owner} is expecting {n_features} features as input"
+        )
     _refuse_non_finite(array)
     with np.errstate(over="ignore"):
         result = np.ascontiguousarray(array, dtype=np.float32)
@@ -50,7 +56,9 @@ def _numeric(X: Any) -> NDArray:
     try:
         array = np.asarray(X)
     except ValueError as error:
-        raise DataError(f"X is not a rectangular array of numbers ({error}): give every sample the same length.") from error
+        raise DataError(
+            f"X is not a rectangular array of numbers ({error}): give every sample the same length."
+        ) from error
     if array.dtype.kind == "O":
         try:
             array = array.astype(np.float64)
@@ -64,18 +72,15 @@ def _numeric(X: Any) -> NDArray:
 
 
 def _refuse_non_finite(array: NDArray, hint: str = "") -> None:
-    # a sum is finite unless an element is not (or it overflows): look closer only then
-    with np.errstate(over="ignore", invalid="ignore"):
-        if array.dtype.kind != "f" or np.isfinite(array.sum(dtype=np.float64)):
-            return
-    bad = ~np.isfinite(array)
-    if bad.any():
-        row, feature = (int(i[0]) for i in np.nonzero(bad))
-        what = "NaN" if np.isnan(array[row, feature]) else "infinity"
-        raise DataError(
-            f"Input X contains {what} (row {row}, feature {feature}; NaN and inf cannot be compared){hint}. "
-            "Drop or repair such samples."
-        )
+    finite = np.isfinite(array)
+    if finite.all():
+        return
+    row, feature = (int(i[0]) for i in np.nonzero(~finite))
+    what = "NaN" if np.isnan(array[row, feature]) else "infinity"
+    raise DataError(
+        f"Input X contains {what} (row {row}, feature {feature}; NaN and inf cannot be compared){hint}. "
+        "Drop or repair such samples."
+    )
 
 
 def as_labels(y: Any, n: int | None = None, missing: bool = False) -> tuple[NDArray, NDArray[np.bool_]]:
@@ -94,7 +99,9 @@ def as_labels(y: Any, n: int | None = None, missing: bool = False) -> tuple[NDAr
     if array.ndim != 1:
         raise DataError(f"y should be a 1d array, got an array of shape {array.shape} instead.")
     if n is not None and len(array) != n:
-        raise DataError(f"Found input variables with inconsistent numbers of samples: X has {n}, y has {len(array)}.")
+        raise DataError(
+            f"Found input variables with inconsistent numbers of samples: X has {n}, y has {len(array)}."
+        )
     present = np.ones(len(array), bool)
     if array.dtype.kind == "O":
         present = np.array([label is not None and label == label for label in array], bool)
@@ -139,7 +146,9 @@ def whole_number(name: str, value: Any, low: int, high: float = math.inf) -> int
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise ConfigError(f"{name}={value!r} must be a whole number of at least {low}.")
     if not low <= value <= high:
-        raise ConfigError(f"{name}={value!r} must be at least {low}" + (f" and at most {high}." if high < math.inf else "."))
+        raise ConfigError(
+            f"{name}={value!r} must be at least {low}" + (f" and at most {high}." if high < math.inf else ".")
+        )
     return int(value)
 
 

@@ -56,9 +56,13 @@ def calibrate_threshold(
     rate = real_number("false_alarm_rate", false_alarm_rate, 0.0, 1.0)
     fewest, most = RUNS
     if not EXCEEDANCES / most <= rate < 1:
-        raise ConfigError(f"false_alarm_rate={false_alarm_rate!r} must lie between {EXCEEDANCES / most:g} and 1.")
+        raise ConfigError(
+            f"false_alarm_rate={false_alarm_rate!r} must lie between {EXCEEDANCES / most:g} and 1."
+        )
     runs = max(fewest, math.ceil(EXCEEDANCES / rate))
-    g = simulate_statistic(accuracy, accuracy, batch, warmup, horizon, runs, direction, likelihood, random_state)
+    g = simulate_statistic(
+        accuracy, accuracy, batch, warmup, horizon, runs, direction, likelihood, random_state
+    )
     allowed = math.floor(runs * rate - CONFIDENCE * math.sqrt(runs * rate * (1 - rate)))
     largest = np.sort(g.max(axis=1))[::-1]
     return float(max(np.nextafter(largest[allowed], np.inf), 0.0))
@@ -70,7 +74,9 @@ class ThresholdRow:
 
     threshold: float  # h
     false_alarm_rate: float  # share of stationary streams with an alarm within the horizon, 0..1
-    mean_delay: float  # samples from the change to the alarm, mean over detected changes; nan if there are none
+    mean_delay: (
+        float  # samples from the change to the alarm, mean over detected changes; nan if there are none
+    )
     missed: float  # share of changes without an alarm within the horizon, 0..1
 
 

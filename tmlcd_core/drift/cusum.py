@@ -13,7 +13,9 @@ from tmlcd_core.validation import one_of, real_number, whole_number
 V0_MARGIN = 1e-3  # v0 is kept this far from 0 and 1 (authors' experiments)
 
 
-def log_likelihood_ratio(correct: ArrayLike, v0: ArrayLike, v1: ArrayLike, n: int, likelihood: str = "normal") -> NDArray:
+def log_likelihood_ratio(
+    correct: ArrayLike, v0: ArrayLike, v1: ArrayLike, n: int, likelihood: str = "normal"
+) -> NDArray:
     """s = ln p_v1(zeta) / p_v0(zeta) for zeta = `correct` hits in a batch of n (Eq. 1), by broadcasting.
 
     "normal" is the paper's Eq. (4); "binomial" is the exact ratio, in which the binomial coefficients cancel.
@@ -169,7 +171,9 @@ class GeneralizedCusum:
         return self.ratios(hits)[::-1].cumsum(axis=0)[::-1]
 
 
-def candidate_accuracies(v0: float, direction: str = "both", spacing: float = 0.01, gap: float = 0.03) -> NDArray[np.float64]:
+def candidate_accuracies(
+    v0: float, direction: str = "both", spacing: float = 0.01, gap: float = 0.03
+) -> NDArray[np.float64]:
     """The set of accuracies after the change that the test considers.
 
     Examples
@@ -180,5 +184,3 @@ def candidate_accuracies(v0: float, direction: str = "both", spacing: float = 0.
     grid = np.arange(spacing / 2, 1, spacing)
     far = np.abs(grid - v0) >= gap - 1e-12
     return grid[far & (grid < v0)] if direction == "down" else grid[far]
-
-

@@ -55,11 +55,18 @@ def condense(X: Any, y: Any, k: int | str = "sqrt", weights: str = "uniform") ->
     return condense_codes(X, codes.astype(np.int32), rule, len(classes))
 
 
-def condense_codes(X: NDArray[np.float32], codes: NDArray[np.int32], rule: Rule, n_classes: int) -> NDArray[np.intp]:
+def condense_codes(
+    X: NDArray[np.float32], codes: NDArray[np.int32], rule: Rule, n_classes: int
+) -> NDArray[np.intp]:
     """`condense` for checked arrays."""
     truth = codes.copy()
     walk = Walk(
-        X, truth, Distances(X), Store.empty(X.shape[1]), rule._replace(add=kernels.ADD_ERRORS, add_probability=1.0), n_classes
+        X,
+        truth,
+        Distances(X),
+        Store.empty(X.shape[1]),
+        rule._replace(add=kernels.ADD_ERRORS, add_probability=1.0),
+        n_classes,
     )
     zero = np.zeros(1, np.int32)
     walk.become(zero, codes[:1], zero.astype(np.int64))

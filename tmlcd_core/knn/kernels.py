@@ -151,7 +151,9 @@ def _vote(
             doubtful[open_places] = j
             open_places += 1
     wanted = k - certain
-    if wanted < open_places:  # more candidates than places: exact distances decide, the older first among equals
+    if (
+        wanted < open_places
+    ):  # more candidates than places: exact distances decide, the older first among equals
         for i in range(open_places):
             id_ = members[doubtful[i]]
             other = stream[id_] if id_ < n_stream else foreign[id_ - n_stream]

@@ -60,7 +60,11 @@ class TinyKNN(ClassifierMixin, BaseEstimator):
     """
 
     def __init__(
-        self, k: int | str = "sqrt", weights: str = "uniform", condense: bool = False, max_size: int | None = None
+        self,
+        k: int | str = "sqrt",
+        weights: str = "uniform",
+        condense: bool = False,
+        max_size: int | None = None,
     ):
         self.k = k
         self.weights = weights
@@ -89,7 +93,7 @@ class TinyKNN(ClassifierMixin, BaseEstimator):
 
     def _start(self, store: Store, classes: NDArray, rule: Rule) -> None:
         self._settings = rule
-        self.classes_ = classes
+        self._know(classes)
         self.n_features_in_ = store.x.shape[1]
         self.time_ = 0  # samples seen since `fit`; the next has time time_ + 1
         self._T = store
@@ -99,7 +103,9 @@ class TinyKNN(ClassifierMixin, BaseEstimator):
 
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise NotFitted(f"This {type(self).__name__} is not fitted yet: call fit with initial samples first.")
+            raise NotFitted(
+                f"This {type(self).__name__} is not fitted yet: call fit with initial samples first."
+            )
 
     def __len__(self) -> int:
         self._require_fitted()
@@ -110,7 +116,9 @@ class TinyKNN(ClassifierMixin, BaseEstimator):
 
     # -- labels and codes --------------------------------------------------------------------------------------------
 
-    def _encode(self, y: Any, n: int | None = None, missing: bool = False) -> tuple[NDArray[np.int32], NDArray]:
+    def _encode(
+        self, y: Any, n: int | None = None, missing: bool = False
+    ) -> tuple[NDArray[np.int32], NDArray]:
         """Codes of y (-1: no label) in the sorted union of known and new classes, and that union."""
         labels, present = as_labels(y, n, missing)
         new = np.unique(labels[present])
@@ -124,6 +132,10 @@ class TinyKNN(ClassifierMixin, BaseEstimator):
         classes = self.classes_ if np.isin(new, self.classes_).all() else np.union1d(self.classes_, new)
         return np.where(present, np.searchsorted(classes, labels), -1).astype(np.int32), classes
 
+    def _know(self, classes: NDArray) -> None:
+        self.classes_ = classes
+        self._code_of: dict[Any, int] = {None: -1, **{label: i for i, label in enumerate(classes.tolist())}}
+
     def _recode(self, codes: NDArray[np.int32], classes: NDArray) -> NDArray[np.int32]:
         """Codes in the known classes as codes in the wider `classes`."""
         if classes is self.classes_:
@@ -133,7 +145,7 @@ class TinyKNN(ClassifierMixin, BaseEstimator):
     def _adopt(self, classes: NDArray) -> None:
         """Make `classes` the known ones."""
         self._T.codes = self._recode(self._T.codes, classes)
-        self.classes_ = classes
+        self._know(classes)
 
     # -- asking ------------------------------------------------------------------------------------------------------
 

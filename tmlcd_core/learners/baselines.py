@@ -57,7 +57,11 @@ class IncrementalKNN(StreamLearner):
     """
 
     def __init__(
-        self, max_size: int | None = None, k: int | str = "sqrt", weights: str = "uniform", condense: bool = False
+        self,
+        max_size: int | None = None,
+        k: int | str = "sqrt",
+        weights: str = "uniform",
+        condense: bool = False,
     ):
         self.max_size = max_size
         self.k = k

@@ -71,7 +71,8 @@ class StreamLearner(TinyKNN):
             walk = Walk(X, truth, distances, T, self._settings, len(classes), clock, rates)
             statistic, alarms = self._follow(walk, detector, W, len(classes))
             T, W = walk.store(), _last(walk, W, len(X), self._W_size)
-        self.classes_ = classes
+        if classes is not self.classes_:
+            self._know(classes)
         self._T, self._W, self._rates, self.detector_ = T, W, rates, detector
         self.time_ += len(X)
         self.alarm_ = alarms[-1] if alarms and alarms[-1].time == self.time_ else None
@@ -135,16 +136,15 @@ class StreamLearner(TinyKNN):
     def observe(self, x: Any, y: Any = None) -> Any:
         """The label predicted for x; then learn (x, y), unless y is None."""
         self._require_fitted()
-        X = as_features(np.asarray(x)[None] if np.ndim(x) == 1 else x, self.n_features_in_, type(self).__name__)
+        X = as_features(
+            np.asarray(x)[None] if np.ndim(x) == 1 else x, self.n_features_in_, type(self).__name__
+        )
         if len(X) != 1:
             raise DataError(f"observe takes one sample, got {len(X)}: use run for a stream.")
-        codes, classes = self._encode([y], 1, missing=True)
-        code = int(codes[0])
-        if classes is not self.classes_:
-            self._adopt(classes)
+        code = self._code(y)
         self.time_ += 1
         self.alarm_ = None
-        predicted = self._step(X, code, self._T, self._settings, len(classes), self.time_, self._rates)
+        predicted = self._step(X, code, self._T, self._settings, len(self.classes_), self.time_, self._rates)
         if code >= 0:
             if self._W_size:
                 self._W.append(X[0], code, self.time_)
@@ -152,7 +152,17 @@ class StreamLearner(TinyKNN):
             detector = self.detector_
             if detector is not None and detector.update(predicted == code, self.time_):
                 self._forget(detector)
-        return classes[predicted]
+        return self.classes_[predicted]
+
+    def _code(self, label: Any) -> int:
+        """The class code of one label, -1 without; a label never seen becomes a class."""
+        try:
+            return self._code_of[label]
+        except (KeyError, TypeError):  # new, missing as NaN, or no label at all
+            codes, classes = self._encode([label], 1, missing=True)
+        if classes is not self.classes_:
+            self._adopt(classes)
+        return int(codes[0])
 
     def _forget(self, detector: ChangeDetector) -> None:
         """What an alarm raised just now does to T."""
@@ -197,7 +207,9 @@ def checked_detector(detector: Any) -> ChangeDetector:
     return copy.deepcopy(detector)
 
 
-def _watch(detector: ChangeDetector, walk: Walk, start: int, stop: int, statistic: NDArray[np.float64]) -> int:
+def _watch(
+    detector: ChangeDetector, walk: Walk, start: int, stop: int, statistic: NDArray[np.float64]
+) -> int:
     """Show the detector the labelled samples of [start, stop); the index of the first alarm, or -1."""
     correct = (walk.predictions[start:stop] == walk.truth[start:stop]).tolist()
     labelled = (walk.truth[start:stop] >= 0).tolist()
@@ -213,7 +225,9 @@ def _watch(detector: ChangeDetector, walk: Walk, start: int, stop: int, statisti
 
 
 def _alarm(detector: ChangeDetector, time: int, forgotten: int) -> Alarm:
-    return Alarm(time, int(detector.change_time), float(getattr(detector, "accuracy_after", math.nan)), forgotten)
+    return Alarm(
+        time, int(detector.change_time), float(getattr(detector, "accuracy_after", math.nan)), forgotten
+    )
 
 
 def _last(walk: Walk, W: Store, seen: int, size: int) -> Store:
