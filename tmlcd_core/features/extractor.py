@@ -1,0 +1,270 @@
+"""The paper's feature extractor: a second of sound, or an image, to maps of ResNet-18's first layer."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tmlcd_core.errors import AudioError, ConfigError, DataError
+from tmlcd_core.features import spectrogram
+from tmlcd_core.features.images import IMAGE_SIZE, fit_image
+from tmlcd_core.features.stem import (
+    N_FILTERS,
+    apply_stem,
+    imagenet_table,
+    load_stem,
+    output_size,
+    torch_stem,
+    viridis_table,
+)
+from tmlcd_core.progress import Progress, silent
+
+PAPER_FILTER = 51  # highest mean activation after the max-pool on ImageNet (the authors' choice)
+SECONDS = 1  # length of a clip (paper, Sec. 7.3)
+CLIP_BATCH = 16  # the double-precision spectra of 16 clips (3 MB) still fit a processor's second-level cache
+IMAGE_BATCH = 16
+RECIPE = 1  # raise it when the same settings would give other features: it is part of `key`
+
+
+@dataclass(frozen=True)
+class AudioStages:
+    """What one clip looks like on its way through the extractor.
+
+    `waveform` (samples,), `decibels` (bins, frames) in -80..0, `plane` the same scaled to 0..1, `coloured`
+    (bins, frames, 3) in 0..1, `maps` (f, h, w). Row 0 of a spectrogram is 0 Hz.
+    """
+
+    waveform: NDArray[np.float32]
+    decibels: NDArray[np.float32]
+    plane: NDArray[np.float32]
+    coloured: NDArray[np.float32]
+    maps: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class ImageStages:
+    """What one image looks like on its way through the extractor.
+
+    `image` as given, `cropped` to 224x224, `normalised` float (224, 224, 3), `maps` (f, 56, 56).
+    """
+
+    image: NDArray[np.uint8]
+    cropped: NDArray[np.uint8]
+    normalised: NDArray[np.float32]
+    maps: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Extractor:
+    """ResNet-18 cut after its first max-pool, with only the chosen filters kept.
+
+    A clip becomes a spectrogram in decibels below its maximum, coloured by viridis; an image is resized,
+    cropped to 224x224 and normalised as for ImageNet. Both then pass the 7x7 convolution, batch
+    normalisation, ReLU and max-pool. One clip and ten thousand take the same path, `batch_size` at a time,
+    in constant extra memory. The kernel is compiled by numba and needs no torch; with one filter it is
+    several times as fast as torch's convolution.
+
+    Parameters
+    ----------
+    filters
+        Which of the 64 filters to keep, in this order.
+    sample_rate
+        Of the clips, in Hz. 22050 is the paper's, 4410 its variant for the smallest board (with n_fft = hop
+        = 128).
+    n_fft
+        Window of the short-time Fourier transform, in samples.
+    hop
+        Step between two windows, in samples.
+    engine
+        "numba", or "torch" to run the same weights through torch's layers; equal within rounding, so not
+        part of `key`.
+
+    Examples
+    --------
+    >>> extractor = Extractor()
+    >>> extractor.shape, extractor.n_features
+    ((1, 65, 11), 715)
+    >>> noise = np.random.default_rng(0).normal(0, 0.1, (2, 22050)).astype(np.float32)
+    >>> round(float(extractor.transform(noise).mean()), 3)
+    0.574
+
+    References
+    ----------
+    Disabato, Roveri: Tiny machine learning for concept drift, Sec. 7.3.
+    """
+
+    filters: tuple[int, ...] = (PAPER_FILTER,)
+    sample_rate: int = 22_050
+    n_fft: int = 512
+    hop: int = 512
+    engine: Literal["numba", "torch"] = field(default="numba", compare=False)
+
+    def __post_init__(self) -> None:
+        filters = tuple(int(f) for f in self.filters)
+        object.__setattr__(self, "filters", filters)
+        if not filters or len(set(filters)) != len(filters) or not all(0 <= f < N_FILTERS for f in filters):
+            raise ConfigError(f"filters={self.filters}: give different numbers from 0 to {N_FILTERS - 1}")
+        if not 1_000 <= self.sample_rate <= 192_000:
+            raise ConfigError(f"sample_rate={self.sample_rate}: give a rate from 1000 to 192000 Hz")
+        if not 16 <= self.n_fft <= self.samples:
+            raise ConfigError(f"n_fft={self.n_fft}: give 16 to {self.samples} samples (one second)")
+        if not 16 <= self.hop <= self.samples:
+            raise ConfigError(f"hop={self.hop}: give 16 to {self.samples} samples (one second)")
+        if self.engine not in ("numba", "torch"):
+            raise ConfigError(f"engine={self.engine!r}: choose 'numba' or 'torch'")
+
+    @property
+    def samples(self) -> int:
+        """Samples of one clip."""
+        return SECONDS * self.sample_rate
+
+    @property
+    def key(self) -> str:
+        """A short digest of all that determines the features: it names caches."""
+        settings = (RECIPE, self.filters, self.sample_rate, self.n_fft, self.hop)
+        return hashlib.sha256(repr(settings).encode() + load_stem().conv1.tobytes()).hexdigest()[:16]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Filters, rows (frequency) and columns (time) of a clip's maps."""
+        frames = spectrogram.frame_count(self.samples, self.n_fft, self.hop)
+        return len(self.filters), output_size(self.n_fft // 2 + 1), output_size(frames)
+
+    @property
+    def n_features(self) -> int:
+        """Features of a clip."""
+        return int(np.prod(self.shape))
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """Filters, rows and columns of an image's maps."""
+        return len(self.filters), output_size(IMAGE_SIZE), output_size(IMAGE_SIZE)
+
+    def transform(
+        self, clips: ArrayLike, *, batch_size: int = CLIP_BATCH, progress: Progress = silent
+    ) -> NDArray[np.float32]:
+        """Features (n, n_features) of clips (n, samples), or of one clip (samples,) as (1, n_features).
+
+        A clip shorter than a second is repeated to fill it; of a longer one the first second is taken.
+        """
+        waves = self._fit(clips)
+        features = np.empty((len(waves), self.n_features), np.float32)
+        for start in _batches(len(waves), batch_size, progress, "clips"):
+            db = spectrogram.decibels(waves[start : start + batch_size], self.n_fft, self.hop)
+            maps = self._clip_maps(spectrogram.stretch(db)[1])
+            features[start : start + batch_size] = maps.reshape(len(maps), -1)
+        return features
+
+    def transform_images(
+        self,
+        images: NDArray[np.uint8] | Sequence[NDArray[np.uint8]],
+        *,
+        batch_size: int = IMAGE_BATCH,
+        progress: Progress = silent,
+    ) -> NDArray[np.float32]:
+        """Features (n, f * 56 * 56) of uint8 images (height, width, 3) or (height, width), of any sizes."""
+        features = np.empty((len(images), int(np.prod(self.image_shape))), np.float32)
+        for start in _batches(len(images), batch_size, progress, "images"):
+            cropped = np.stack([fit_image(image) for image in images[start : start + batch_size]])
+            maps = self._image_maps(cropped)
+            features[start : start + batch_size] = maps.reshape(len(maps), -1)
+        return features
+
+    def stages(self, clip: ArrayLike) -> AudioStages:
+        """Every step of one clip, to be looked at."""
+        wave = self._fit(clip)
+        if len(wave) != 1:
+            raise AudioError(f"stages takes one clip, not {len(wave)}: index the batch first")
+        db = spectrogram.decibels(wave, self.n_fft, self.hop)
+        plane, levels = spectrogram.stretch(db)
+        colours = load_stem().viridis[levels[0].T]
+        return AudioStages(wave[0].copy(), db[0].T, plane[0].T, colours, self._clip_maps(levels)[0])
+
+    def image_stages(self, image: NDArray[np.uint8]) -> ImageStages:
+        """Every step of one image, to be looked at."""
+        cropped = fit_image(image)
+        normalised = np.stack([table[cropped[..., c]] for c, table in enumerate(imagenet_table())], axis=-1)
+        return ImageStages(image, cropped, normalised, self._image_maps(cropped[None])[0])
+
+    def _fit(self, clips: ArrayLike) -> NDArray[np.float32]:
+        waves = np.asarray(clips, dtype=np.float32)
+        if waves.ndim == 1:
+            waves = waves[None]
+        if waves.ndim != 2 or waves.shape[1] == 0:
+            raise AudioError(f"clips of shape {waves.shape}: give (n, samples) or (samples,), samples >= 1")
+        return fit_length(waves, self.samples)
+
+    def _clip_maps(self, levels: NDArray[np.uint8]) -> NDArray[np.float32]:
+        if self.engine == "torch":
+            return _torch_maps(load_stem().viridis[levels].transpose(0, 3, 2, 1), self.filters)
+        # Frames come first in memory: turn the kernels and the small maps, not the spectrograms.
+        kernels, offset, table = _clip_parts(self.filters)
+        return apply_stem(levels[:, None], table, kernels, offset).transpose(0, 1, 3, 2)
+
+    def _image_maps(self, cropped: NDArray[np.uint8]) -> NDArray[np.float32]:
+        planes = np.ascontiguousarray(cropped.transpose(0, 3, 1, 2))
+        if self.engine == "torch":
+            table = imagenet_table()
+            return _torch_maps(np.stack([table[c][planes[:, c]] for c in range(3)], axis=1), self.filters)
+        kernels, offset = load_stem().folded(self.filters)
+        return apply_stem(planes, imagenet_table(), kernels, offset)
+
+
+def fit_length(clips: NDArray[np.float32], samples: int) -> NDArray[np.float32]:
+    """Clips (…, length) repeated from their start, or cut at their end, to (…, samples)."""
+    length = clips.shape[-1]
+    if length < samples:
+        return np.tile(clips, -(-samples // length))[..., :samples]
+    return clips[..., :samples]
+
+
+def select_filters(
+    media: NDArray | Sequence[NDArray[np.uint8]], f: int, *, extractor: Extractor | None = None
+) -> tuple[int, ...]:
+    """The f filters with the highest mean activation after the max-pool on a reference set, best first.
+
+    This is the paper's dimensionality reduction, "filter selection without supervised information". uint8
+    media are images, anything else clips at the extractor's sample rate. On ImageNet it gives filter 51 for
+    f = 1.
+    """
+    if not 1 <= f <= N_FILTERS:
+        raise ConfigError(f"f={f}: choose from 1 to {N_FILTERS} filters")
+    if len(media) == 0:
+        raise DataError("the reference set is empty: give at least one image or clip")
+    every = replace(extractor or Extractor(), filters=tuple(range(N_FILTERS)))
+    images = np.asarray(media[0]).dtype == np.uint8
+    total = np.zeros(N_FILTERS)
+    for start in range(0, len(media), CLIP_BATCH):
+        part = media[start : start + CLIP_BATCH]
+        maps = every.transform_images(part) if images else every.transform(np.asarray(part))
+        total += maps.reshape(len(part), N_FILTERS, -1).mean(axis=2, dtype=np.float64).sum(axis=0)
+    return tuple(np.argsort(-total, kind="stable")[:f].tolist())
+
+
+def _batches(n: int, size: int, progress: Progress, what: str) -> Iterable[int]:
+    if size < 1:
+        raise ConfigError(f"batch_size={size}: give at least 1")
+    for start in range(0, n, size):
+        yield start
+        progress(min(start + size, n), n, what)
+
+
+@lru_cache(maxsize=16)
+def _clip_parts(
+    filters: tuple[int, ...],
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+    kernels, offset = load_stem().folded(filters)
+    return np.ascontiguousarray(kernels.transpose(0, 1, 3, 2)), offset, viridis_table()
+
+
+def _torch_maps(coloured: NDArray[np.float32], filters: tuple[int, ...]) -> NDArray[np.float32]:
+    import torch
+
+    with torch.inference_mode():
+        return torch_stem(filters)(torch.from_numpy(np.ascontiguousarray(coloured))).numpy()

@@ -1,0 +1,175 @@
+"""The first layer of ResNet-18, cut after its max-pool: the paper's feature extractor before filter selection.
+
+Media come in as 8-bit levels and a table of 256 colours: a spectrogram is one plane of levels coloured by
+viridis, a photograph three planes whose table is the ImageNet normalisation. So one kernel serves both, and
+looks the colours up while it copies, instead of writing a coloured image to memory first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import torch
+
+N_FILTERS = 64
+KERNEL = 7  # conv1 is 7x7, stride 2, padding 3 (He et al., 2016); the max-pool 3x3, stride 2, padding 1
+IMAGENET_MEAN = (0.485, 0.456, 0.406)  # torchvision's ResNet18_Weights.IMAGENET1K_V1, RGB, of values in 0..1
+IMAGENET_STD = (0.229, 0.224, 0.225)
+
+
+@dataclass(frozen=True, eq=False)
+class Stem:
+    """conv1, bn1 and the viridis table as they are shipped; see STEM.md for where they come from.
+
+    Parameters
+    ----------
+    conv1
+        Weights (64, 3, 7, 7).
+    weight, bias, running_mean, running_var
+        bn1, one value per filter.
+    eps
+        bn1's epsilon.
+    viridis
+        The 256 colours (256, 3), red, green, blue in 0..1.
+
+    Examples
+    --------
+    >>> stem = load_stem()
+    >>> stem.conv1.shape, round(float(stem.conv1[51].sum()), 4)
+    ((64, 3, 7, 7), -1.1619)
+
+    References
+    ----------
+    He, Zhang, Ren, Sun: Deep residual learning for image recognition, CVPR 2016.
+    """
+
+    conv1: NDArray[np.float32]
+    weight: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    running_mean: NDArray[np.float32]
+    running_var: NDArray[np.float32]
+    eps: NDArray[np.float32]
+    viridis: NDArray[np.float32]
+
+    def folded(self, filters: tuple[int, ...]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Weights and offset of the chosen filters with the batch normalisation folded in."""
+        index = list(filters)
+        gain = self.weight[index] / np.sqrt(self.running_var[index].astype(np.float64) + self.eps)
+        offset = self.bias[index] - self.running_mean[index] * gain
+        kernels = self.conv1[index] * gain[:, None, None, None]
+        return np.ascontiguousarray(kernels, dtype=np.float32), offset.astype(np.float32)
+
+
+@lru_cache(maxsize=1)
+def load_stem() -> Stem:
+    """The shipped stem, read once."""
+    with resources.files(__package__).joinpath("stem.npz").open("rb") as file, np.load(file) as arrays:
+        parts = {name: arrays[name] for name in arrays.files}
+    for array in parts.values():
+        array.setflags(write=False)
+    return Stem(**parts)
+
+
+def viridis_table() -> NDArray[np.float32]:
+    """Colour of every level of a spectrogram, (3, 256)."""
+    return np.ascontiguousarray(load_stem().viridis.T)
+
+
+def imagenet_table() -> NDArray[np.float32]:
+    """Normalised value of every level of a photograph's red, green and blue, (3, 256)."""
+    levels = np.arange(256, dtype=np.float32) / np.float32(255)
+    mean, std = np.float32(IMAGENET_MEAN)[:, None], np.float32(IMAGENET_STD)[:, None]
+    return (levels - mean) / std
+
+
+def output_size(size: int) -> int:
+    """Rows (or columns) that the convolution and the max-pool leave of `size`."""
+    for _ in range(2):
+        size = (size - 1) // 2 + 1
+    return size
+
+
+def apply_stem(
+    levels: NDArray[np.uint8],
+    table: NDArray[np.float32],
+    kernels: NDArray[np.float32],
+    offset: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    """Feature maps (n, f, h, w) of levels (n, planes, rows, columns), with one plane for all colours or three."""
+    n, _, rows, columns = levels.shape
+    maps = np.empty((n, len(kernels), output_size(rows), output_size(columns)), np.float32)
+    _convolve(levels, table, kernels, offset, maps)
+    return maps
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def _convolve(levels: Any, table: Any, kernels: Any, offset: Any, maps: Any) -> None:
+    """Colour, convolve, rectify and pool, clip by clip, in buffers that stay in the processor's cache.
+
+    Even and odd columns live in separate buffers, so that the stride of 2 becomes contiguous reads that the
+    compiler turns into vector instructions; the seven taps of a kernel row are summed per read of the
+    accumulator.
+    """
+    n, planes, rows, columns = levels.shape
+    out_rows, out_columns = (rows + 1) // 2, (columns + 1) // 2
+    pooled_rows, pooled_columns = maps.shape[2], maps.shape[3]
+    even = np.zeros((rows + 6, 3, out_columns + 4), np.float32)  # columns 0, 2, … of the padded image
+    odd = np.zeros((rows + 6, 3, out_columns + 4), np.float32)
+    total = np.empty(out_columns, np.float32)
+    # Starting the maxima at zero is the ReLU; the border column and the spare row are the pooling's padding.
+    highest = np.empty((pooled_rows + 1, out_columns + 2), np.float32)
+    for i in range(n):
+        for r in range(rows):
+            for c in range(3):
+                source, colours = levels[i, c if planes == 3 else 0, r], table[c]
+                evens, odds = even[r + 3, c], odd[r + 3, c]
+                for k in range(out_columns):
+                    odds[k + 1] = colours[source[2 * k]]
+                for k in range(columns // 2):
+                    evens[k + 2] = colours[source[2 * k + 1]]
+        for f in range(kernels.shape[0]):
+            highest[:] = 0
+            for t in range(out_rows):
+                total[:] = offset[f]
+                for u in range(max(0, 3 - 2 * t), min(7, rows + 3 - 2 * t)):
+                    for c in range(3):
+                        e, o, w = even[2 * t + u, c], odd[2 * t + u, c], kernels[f, c, u]
+                        w0, w1, w2, w3, w4, w5, w6 = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
+                        for k in range(out_columns):
+                            total[k] += (
+                                w0 * e[k] + w2 * e[k + 1] + w4 * e[k + 2] + w6 * e[k + 3]
+                                + w1 * o[k] + w3 * o[k + 1] + w5 * o[k + 2]
+                            )  # fmt: skip
+                top = highest[t // 2]
+                for k in range(out_columns):
+                    top[k + 1] = max(top[k + 1], total[k])
+                if t % 2:
+                    top = highest[t // 2 + 1]
+                    for k in range(out_columns):
+                        top[k + 1] = max(top[k + 1], total[k])
+            for j in range(pooled_rows):
+                for k in range(pooled_columns):
+                    top = highest[j]
+                    maps[i, f, j, k] = max(top[2 * k], max(top[2 * k + 1], top[2 * k + 2]))
+
+
+def torch_stem(filters: tuple[int, ...]) -> torch.nn.Sequential:
+    """The same stem as a torch module on coloured images (n, 3, rows, columns): for a GPU, ONNX, or fine-tuning."""
+    from torch import nn, no_grad, tensor
+
+    stem, index = load_stem(), list(filters)
+    conv = nn.Conv2d(3, len(index), KERNEL, stride=2, padding=3, bias=False)
+    norm = nn.BatchNorm2d(len(index), eps=float(stem.eps))
+    with no_grad():
+        conv.weight.copy_(tensor(stem.conv1[index]))
+        for name in ("weight", "bias", "running_mean", "running_var"):
+            getattr(norm, name).copy_(tensor(getattr(stem, name)[index]))
+    return nn.Sequential(conv, norm, nn.ReLU(), nn.MaxPool2d(3, stride=2, padding=1)).eval()
