@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.errors import AudioError, ConfigError, DataError
 from tmlcd_core.features import spectrogram
+from tmlcd_core.features.audio import fit_length
 from tmlcd_core.features.images import IMAGE_SIZE, fit_image
 from tmlcd_core.features.stem import (
     N_FILTERS,
@@ -214,14 +215,6 @@ class Extractor:
             return _torch_maps(np.stack([table[c][planes[:, c]] for c in range(3)], axis=1), self.filters)
         kernels, offset = load_stem().folded(self.filters)
         return apply_stem(planes, imagenet_table(), kernels, offset)
-
-
-def fit_length(clips: NDArray[np.float32], samples: int) -> NDArray[np.float32]:
-    """Clips (…, length) repeated from their start, or cut at their end, to (…, samples)."""
-    length = clips.shape[-1]
-    if length < samples:
-        return np.tile(clips, -(-samples // length))[..., :samples]
-    return clips[..., :samples]
 
 
 def select_filters(

@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.errors import DataError
+from tmlcd_core.features.opening import open_source
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 IMAGE_SIZE = 224  # pixels, ImageNet's crop (paper, Sec. 7.3)
+MAX_PIXELS = 40_000_000  # 120 MB once decoded; read from the header, before anything is decoded
 MAX_ASPECT = 50  # a longer strip would be blown up to gigabytes before its middle is cropped
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF")
+
+
+def load_image(source: str | Path | bytes | BinaryIO) -> NDArray[np.uint8]:
+    """The pixels (height, width, 3) of a jpg, png, webp, bmp or gif, upright, in 8-bit RGB.
+
+    Of an animation the first picture; transparent parts become white; 16-bit greys keep their high byte.
+    """
+    from PIL import Image, ImageOps
+
+    with open_source(source, DataError) as (file, name):
+        # Decoders of damaged files fail in many ways; whatever they raise, the file is to blame.
+        try:
+            with Image.open(file, formats=FORMATS) as image:
+                _check_size(image.size, name)
+                image.load()
+                return _rgb(ImageOps.exif_transpose(image))
+        except DataError:
+            raise
+        except Image.DecompressionBombError as error:
+            raise DataError(
+                f"{name} has too many pixels: give at most {MAX_PIXELS // 10**6} megapixels"
+            ) from error
+        except Exception as error:
+            raise DataError(f"{name} cannot be decoded: give a jpg or png image ({error})") from error
 
 
 def fit_image(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -19,7 +52,7 @@ def fit_image(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
     image = np.asarray(image)
     if image.dtype != np.uint8 or image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] != 3):
         raise DataError(
-            f"image of type {image.dtype} and shape {image.shape}: give uint8 (height, width, 3) or (height, width)"
+            f"image of type {image.dtype} and shape {image.shape}: give uint8 (height, width, 3) or grey"
         )
     height, width = image.shape[:2]
     if min(height, width) < 1 or max(height, width) > MAX_ASPECT * min(height, width):
@@ -28,8 +61,7 @@ def fit_image(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
         )
     if image.ndim == 2:
         image = np.repeat(image[..., None], 3, axis=2)
-    if (height, width) != (IMAGE_SIZE, IMAGE_SIZE):
-        image = _shorter_side(image)
+    image = _shorter_side(image)
     top, left = (round((size - IMAGE_SIZE) / 2.0) for size in image.shape[:2])
     return image[top : top + IMAGE_SIZE, left : left + IMAGE_SIZE]
 
@@ -45,3 +77,24 @@ def _shorter_side(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
     if size == (width, height):
         return image
     return np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BILINEAR))
+
+
+def _check_size(size: tuple[int, int], name: str) -> None:
+    width, height = size
+    if width * height > MAX_PIXELS:
+        raise DataError(
+            f"{name} has {width}x{height} pixels: give an image of at most {MAX_PIXELS // 10**6} megapixels"
+        )
+
+
+def _rgb(image: Image) -> NDArray[np.uint8]:
+    from PIL import Image
+
+    if image.mode.startswith("I"):  # 16-bit grey; Pillow's own conversion would cut everything above 255
+        grey = np.clip(np.asarray(image, dtype=np.int64) >> 8, 0, 255).astype(np.uint8)
+        return np.repeat(grey[..., None], 3, axis=2)
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        white = Image.new("RGBA", image.size, (255, 255, 255, 255))
+        image = Image.alpha_composite(white, image)
+    return np.array(image.convert("RGB"))

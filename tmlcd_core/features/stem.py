@@ -1,4 +1,4 @@
-"""The first layer of ResNet-18, cut after its max-pool: the paper's feature extractor before filter selection.
+"""The first layer of ResNet-18, cut after its max-pool: the paper's extractor before filter selection.
 
 Media come in as 8-bit levels and a table of 256 colours: a spectrogram is one plane of levels coloured by
 viridis, a photograph three planes whose table is the ImageNet normalisation. So one kernel serves both, and
@@ -86,7 +86,7 @@ def viridis_table() -> NDArray[np.float32]:
 def imagenet_table() -> NDArray[np.float32]:
     """Normalised value of every level of a photograph's red, green and blue, (3, 256)."""
     levels = np.arange(256, dtype=np.float32) / np.float32(255)
-    mean, std = np.float32(IMAGENET_MEAN)[:, None], np.float32(IMAGENET_STD)[:, None]
+    mean, std = (np.array(part, np.float32)[:, None] for part in (IMAGENET_MEAN, IMAGENET_STD))
     return (levels - mean) / std
 
 
@@ -103,7 +103,7 @@ def apply_stem(
     kernels: NDArray[np.float32],
     offset: NDArray[np.float32],
 ) -> NDArray[np.float32]:
-    """Feature maps (n, f, h, w) of levels (n, planes, rows, columns), with one plane for all colours or three."""
+    """Feature maps (n, f, h, w) of levels (n, planes, rows, columns): one plane for all colours, or three."""
     n, _, rows, columns = levels.shape
     maps = np.empty((n, len(kernels), output_size(rows), output_size(columns)), np.float32)
     _convolve(levels, table, kernels, offset, maps)
@@ -162,7 +162,7 @@ def _convolve(levels: Any, table: Any, kernels: Any, offset: Any, maps: Any) -> 
 
 
 def torch_stem(filters: tuple[int, ...]) -> torch.nn.Sequential:
-    """The same stem as a torch module on coloured images (n, 3, rows, columns): for a GPU, ONNX, or fine-tuning."""
+    """The same stem as a torch module on coloured images (n, 3, rows, columns): for a GPU or ONNX."""
     from torch import nn, no_grad, tensor
 
     stem, index = load_stem(), list(filters)
