@@ -6,14 +6,15 @@ import hashlib
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from tmlcd_core.errors import AudioError, ConfigError, DataError
-from tmlcd_core.features import Extractor, fit_image, load_stem, select_filters, torch_stem
+from tmlcd_core.features import Extractor, fit_image, load_stem, rebuild_stem, select_filters, torch_stem
 from tmlcd_core.features.stem import IMAGENET_MEAN, IMAGENET_STD
 
 RATE = 22_050
@@ -79,7 +80,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int], NDArray]] = {
 @pytest.mark.parametrize("extractor", PAIRS, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
 def test_equals_the_plain_pipeline(kind: str, extractor: Extractor) -> None:
-    """Features within 1e-5; a colour that differs must be one whose value stands on a boundary between two colours."""
+    """Features within 1e-5; a colour that differs must be one whose value stands between two colours."""
     rng = np.random.default_rng(sum(kind.encode()))
     clips = np.stack([KINDS[kind](rng, extractor.sample_rate) for _ in range(6)]).astype(np.float32)
     features = extractor.transform(clips).reshape(6, *extractor.shape)
@@ -91,14 +92,14 @@ def test_equals_the_plain_pipeline(kind: str, extractor: Extractor) -> None:
         flipped = (stages.coloured != expected["coloured"]).any(axis=-1)
         boundary = np.abs(expected["plane"] * 256 - np.round(expected["plane"] * 256)) < 1e-3
         assert not (flipped & ~boundary).any()
-        # Flips are possible in principle (another FFT, rounded to single, may differ in its last bit), and rare.
+        # Possible in principle: another FFT, rounded to single, may differ in its last bit.
         assert flipped.sum() <= 1
         if not flipped.any():
             np.testing.assert_allclose(maps, expected["maps"], atol=1e-5)
 
 
 def test_not_one_colour_differs_in_two_million() -> None:
-    """What the 1e-5 rests on: the same colours as librosa and matplotlib, pixel for pixel, on ordinary sound."""
+    """What the 1e-5 rests on: the colours of librosa and matplotlib, pixel for pixel, on ordinary sound."""
     rng = np.random.default_rng(1)
     makers = [KINDS["noise"], KINDS["16-bit noise"], KINDS["tone"], KINDS["speech"]]
     clips = np.stack([makers[i % 4](rng, RATE) for i in range(200)]).astype(np.float32)
@@ -314,7 +315,7 @@ def run_python(code: str) -> str:
 def test_features_need_no_torch() -> None:
     heavy = "{'torch', 'torchvision', 'librosa', 'sklearn', 'soundfile', 'soxr', 'PIL', 'matplotlib'}"
     assert run_python(f"import sys, tmlcd_core.features; print({heavy} & set(sys.modules))") == "set()"
-    code = "import sys, numpy as np; from tmlcd_core.features import Extractor; Extractor().transform(np.ones(99));"
+    code = "import sys; from tmlcd_core.features import Extractor; Extractor().transform([0.1] * 99);"
     assert run_python(code + "print('torch' in sys.modules)") == "False"
 
 
@@ -339,3 +340,44 @@ assert torchvision_ops.import_torchvision() is fake
 print(torchvision_ops._declared, "torch" in sys.modules)
 """
     assert run_python(code) == "[] False"
+
+
+def fake_network() -> dict:
+    import torch
+
+    stem = load_stem()
+    norm = {f"bn1.{name}": torch.tensor(getattr(stem, name)) for name in rebuild_stem.NORM}
+    return {"conv1.weight": torch.tensor(stem.conv1), "fc.weight": torch.zeros(3), **norm}
+
+
+def test_rebuilding_the_stem(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    network = fake_network()
+    monkeypatch.setattr(rebuild_stem, "download", lambda: network)
+    assert rebuild_stem.main(["--write", str(tmp_path / "stem.npz")]) == 0
+    with np.load(tmp_path / "stem.npz") as rebuilt:
+        assert {name: rebuilt[name].tobytes() for name in rebuilt.files} == {
+            field.name: getattr(load_stem(), field.name).tobytes() for field in fields(load_stem())
+        }
+    network["bn1.bias"][5] += 1
+    assert rebuild_stem.main([]) == 1
+    assert "bias: 1 of 64" in capsys.readouterr().out
+
+
+def test_rebuilding_offline_says_what_is_needed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    import socket
+
+    def unreachable(*_: object, **__: object) -> None:
+        raise OSError("network is unreachable")
+
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))  # an empty cache
+    monkeypatch.setattr(socket.socket, "connect", unreachable)
+    monkeypatch.setattr(socket, "getaddrinfo", unreachable)
+    assert rebuild_stem.main([]) == 2
+    message = capsys.readouterr().err.strip()
+    assert "resnet18-f37072fd.pth" in message
+    assert str(tmp_path) in message
+    assert "\n" not in message

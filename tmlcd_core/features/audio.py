@@ -42,9 +42,8 @@ def load_clip(
         except AudioError:
             raise
         except Exception as error:
-            raise AudioError(
-                f"{name} cannot be decoded: give a wav, flac, ogg or mp3 file ({error})"
-            ) from error
+            reason = getattr(error, "error_string", error)  # libsndfile's own, without the object's address
+            raise AudioError(f"{name} cannot be decoded: give a wav, flac, ogg or mp3 ({reason})") from error
     try:
         return make_clip(samples, rate, sample_rate, seconds)
     except AudioError as error:
