@@ -1,21 +1,30 @@
 """Sound and images to features: the gates where they enter, the extractor, and drift at the source."""
 
 from tmlcd_core.features.audio import check_audio, fit_length, load_clip, make_clip
+from tmlcd_core.features.effects import EFFECTS, Effect, babble_from, ramp, snr_to_strength
 from tmlcd_core.features.extractor import AudioStages, Extractor, ImageStages, select_filters
 from tmlcd_core.features.images import fit_image, load_image
+from tmlcd_core.features.noise import babble, coloured_noise
 from tmlcd_core.features.stem import load_stem, torch_stem
 
 __all__ = [
+    "EFFECTS",
     "AudioStages",
+    "Effect",
     "Extractor",
     "ImageStages",
+    "babble",
+    "babble_from",
     "check_audio",
+    "coloured_noise",
     "fit_image",
     "fit_length",
     "load_clip",
     "load_image",
     "load_stem",
     "make_clip",
+    "ramp",
     "select_filters",
+    "snr_to_strength",
     "torch_stem",
 ]

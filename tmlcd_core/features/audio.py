@@ -101,7 +101,7 @@ def check_audio(samples: ArrayLike, rate: int) -> NDArray[np.float32]:
     return np.ascontiguousarray(mono, dtype=np.float32)
 
 
-def fit_length(clips: NDArray[np.float32], samples: int) -> NDArray[np.float32]:
+def fit_length(clips: NDArray, samples: int) -> NDArray:
     """Clips (…, length) repeated from their start, or cut at their end, to (…, samples)."""
     length = clips.shape[-1]
     if length < samples:

@@ -1,0 +1,68 @@
+"""What happens to pictures before they are recorded: a uint8 image and a strength in, the changed one out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Picture = NDArray[np.uint8]
+
+NOISE_SD = 100.0  # grey levels
+BLUR_SIGMA = 0.04  # of the shorter side
+DARKENED = 0.9  # of the light
+ROTATED = 45.0  # degrees
+OCCLUDED = 0.6  # of the area
+GREY = 128
+
+
+def add_noise(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
+    return _rounded(image + NOISE_SD * strength * rng.standard_normal(image.shape))
+
+
+def blur(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
+    sigma = BLUR_SIGMA * strength * min(image.shape[:2])
+    down, across = (_gaussian(size, sigma) for size in image.shape[:2])
+    return _rounded(np.einsum("ij,jkc,lk->ilc", down, image.astype(np.float64), across, optimize=True))
+
+
+def darken(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
+    return _rounded(image * (1 - DARKENED * strength))
+
+
+def rotate(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
+    """About the middle, bilinear; beyond the edge its last pixels go on."""
+    angle = np.deg2rad(ROTATED * strength)
+    height, width = image.shape[:2]
+    y, x = np.mgrid[:height, :width].astype(np.float64) - (np.array([height, width]).reshape(2, 1, 1) - 1) / 2
+    row = np.clip(np.cos(angle) * y + np.sin(angle) * x + (height - 1) / 2, 0, height - 1)
+    column = np.clip(np.cos(angle) * x - np.sin(angle) * y + (width - 1) / 2, 0, width - 1)
+    top, left = (
+        np.minimum(row.astype(int), max(height - 2, 0)),
+        np.minimum(column.astype(int), max(width - 2, 0)),
+    )
+    bottom, right = np.minimum(top + 1, height - 1), np.minimum(left + 1, width - 1)
+    v, u = (row - top)[..., None], (column - left)[..., None]
+    upper = (1 - u) * image[top, left] + u * image[top, right]
+    lower = (1 - u) * image[bottom, left] + u * image[bottom, right]
+    return _rounded((1 - v) * upper + v * lower)
+
+
+def occlude(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
+    """A grey rectangle somewhere; a stronger one covers the weaker one of the same seed."""
+    out = image.copy()
+    sides = np.array(image.shape[:2]) * np.sqrt(OCCLUDED * strength)
+    first = np.floor(rng.random(2) * (image.shape[:2] - sides)).astype(int)
+    last = np.ceil(first + sides).astype(int)
+    out[first[0] : last[0], first[1] : last[1]] = GREY
+    return out
+
+
+def _gaussian(size: int, sigma: float) -> NDArray[np.float64]:
+    """The matrix that blurs one axis; rows near the edge are weighted means of what there is."""
+    distance = np.subtract.outer(np.arange(size), np.arange(size)) / sigma
+    weights = np.exp(-0.5 * distance**2)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _rounded(values: NDArray) -> Picture:
+    return np.clip(np.rint(values), 0, 255).astype(np.uint8)

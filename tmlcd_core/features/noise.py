@@ -1,0 +1,60 @@
+"""Background noise of unit power: white, pink, brown, and the babble of a crowd."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Colour = Literal["white", "pink", "brown"]
+SLOPES = {"white": 0.0, "pink": 1.0, "brown": 2.0}  # power falls as 1 / frequency^slope
+LOWEST_HZ = 20.0  # below it the spectrum is flat: brown noise must not drift away
+TALKERS = 8  # at once
+VOICES = 24  # to draw them from, where no speech is given
+
+
+def coloured_noise(colour: Colour, samples: int, rate: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Gaussian noise of mean power 1 whose spectrum falls by 0, 3 or 6 dB per octave."""
+    spectrum = np.fft.rfft(rng.standard_normal(samples))
+    frequency = np.maximum(np.fft.rfftfreq(samples, 1 / rate), LOWEST_HZ)
+    return unit_power(np.fft.irfft(spectrum * frequency ** (-SLOPES[colour] / 2), samples))
+
+
+def babble(
+    samples: int, rate: int, rng: np.random.Generator, pool: NDArray[np.float32] | None = None
+) -> NDArray[np.float64]:
+    """Eight talkers at once, of mean power 1: mixed from clips of speech, or synthetic without any."""
+    clips = _synthetic_talkers(rate) if pool is None else pool
+    chosen = clips[rng.integers(len(clips), size=TALKERS)]
+    talkers = [np.roll(np.resize(clip, samples), rng.integers(samples)) for clip in chosen]
+    return unit_power(np.sum([unit_power(talker) for talker in talkers], axis=0))
+
+
+def unit_power(wave: NDArray) -> NDArray[np.float64]:
+    """The wave scaled to a mean square of 1; silence stays silence."""
+    wave = wave.astype(np.float64)
+    power = np.mean(wave**2)
+    return wave / np.sqrt(power) if power > 0 else wave
+
+
+@lru_cache(maxsize=2)
+def _synthetic_talkers(rate: int) -> NDArray[np.float32]:
+    """A second each of different voices: harmonics under two formants, in syllables, as speech has them."""
+    rng, time = np.random.default_rng(0), np.arange(rate) / rate
+    voices = np.zeros((VOICES, rate), np.float32)
+    for voice in voices:
+        pitch = rng.uniform(90, 230) * (
+            1 + 0.1 * np.sin(2 * np.pi * (rng.uniform(1, 3) * time + rng.random()))
+        )
+        phase = 2 * np.pi * np.cumsum(pitch) / rate
+        formants = np.array([[500.0, 150.0], [1_500.0, 300.0]]) * rng.uniform(
+            0.7, 1.4, (2, 1)
+        )  # Hz: centre, width
+        for harmonic in range(1, int(min(4_000, rate / 2) / pitch.max()) + 1):
+            centre, width = formants.T
+            gain = np.exp(-(((harmonic * pitch.mean() - centre) / width) ** 2)).sum() + 0.05
+            voice += gain / harmonic**0.5 * np.sin(harmonic * phase)
+        voice *= 0.5 + 0.5 * np.sin(2 * np.pi * (rng.uniform(3, 5) * time + rng.random()))
+    return voices
