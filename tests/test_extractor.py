@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields, replace
 from pathlib import Path
@@ -142,6 +143,17 @@ def test_short_clips_repeat_and_long_ones_are_cut() -> None:
     repeated = np.concatenate([clip, clip, clip])
     np.testing.assert_array_equal(Extractor().transform(clip), Extractor().transform(repeated[:RATE]))
     np.testing.assert_array_equal(Extractor().transform(repeated), Extractor().transform(repeated[:RATE]))
+
+
+def test_memory_is_bounded() -> None:
+    """Whatever the number of clips, even where each is repeated: the features, and one batch's arrays."""
+    clips = np.random.default_rng(13).normal(0, 0.1, (3_000, 1_500)).astype(np.float32)
+    SMALL.transform(clips[:16])
+    tracemalloc.start()
+    features = SMALL.transform(clips)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak - features.nbytes < 2e6  # all of them repeated to a second: 53 MB
 
 
 def test_workspace_follows_changing_settings_and_threads() -> None:

@@ -154,10 +154,11 @@ class Extractor:
 
         A clip shorter than a second is repeated to fill it; of a longer one the first second is taken.
         """
-        waves = self._fit(clips)
+        waves = _as_waves(clips)
         features = np.empty((len(waves), self.n_features), np.float32)
         for start in _batches(len(waves), batch_size, progress, "clips"):
-            db = spectrogram.decibels(waves[start : start + batch_size], self.n_fft, self.hop)
+            batch = fit_length(waves[start : start + batch_size], self.samples)
+            db = spectrogram.decibels(batch, self.n_fft, self.hop)
             maps = self._clip_maps(spectrogram.stretch(db)[1])
             features[start : start + batch_size] = maps.reshape(len(maps), -1)
         return features
@@ -179,27 +180,20 @@ class Extractor:
 
     def stages(self, clip: ArrayLike) -> AudioStages:
         """Every step of one clip, to be looked at."""
-        wave = self._fit(clip)
+        wave = _as_waves(clip)
         if len(wave) != 1:
             raise AudioError(f"stages takes one clip, not {len(wave)}: index the batch first")
+        wave = fit_length(wave, self.samples).astype(np.float32)
         db = spectrogram.decibels(wave, self.n_fft, self.hop)
         plane, levels = spectrogram.stretch(db)
         colours = load_stem().viridis[levels[0].T]
-        return AudioStages(wave[0].copy(), db[0].T, plane[0].T, colours, self._clip_maps(levels)[0])
+        return AudioStages(wave[0], db[0].T, plane[0].T, colours, self._clip_maps(levels)[0])
 
     def image_stages(self, image: NDArray[np.uint8]) -> ImageStages:
         """Every step of one image, to be looked at."""
         cropped = fit_image(image)
         normalised = np.stack([table[cropped[..., c]] for c, table in enumerate(imagenet_table())], axis=-1)
         return ImageStages(image, cropped, normalised, self._image_maps(cropped[None])[0])
-
-    def _fit(self, clips: ArrayLike) -> NDArray[np.float32]:
-        waves = np.asarray(clips, dtype=np.float32)
-        if waves.ndim == 1:
-            waves = waves[None]
-        if waves.ndim != 2 or waves.shape[1] == 0:
-            raise AudioError(f"clips of shape {waves.shape}: give (n, samples) or (samples,), samples >= 1")
-        return fit_length(waves, self.samples)
 
     def _clip_maps(self, levels: NDArray[np.uint8]) -> NDArray[np.float32]:
         if self.engine == "torch":
@@ -238,6 +232,15 @@ def select_filters(
         maps = every.transform_images(part) if images else every.transform(np.asarray(part))
         total += maps.reshape(len(part), N_FILTERS, -1).mean(axis=2, dtype=np.float64).sum(axis=0)
     return tuple(np.argsort(-total, kind="stable")[:f].tolist())
+
+
+def _as_waves(clips: ArrayLike) -> NDArray:
+    waves = np.asarray(clips)
+    if waves.ndim == 1:
+        waves = waves[None]
+    if waves.ndim != 2 or waves.shape[1] == 0 or waves.dtype.kind not in "iuf":
+        raise AudioError(f"clips of type {waves.dtype} and shape {waves.shape}: give numbers (n, samples)")
+    return waves
 
 
 def _batches(n: int, size: int, progress: Progress, what: str) -> Iterable[int]:

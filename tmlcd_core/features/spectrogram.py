@@ -54,7 +54,7 @@ class _Workspace(threading.local):
 _workspace = _Workspace()
 
 
-def decibels(clips: NDArray[np.float32], n_fft: int, hop: int) -> NDArray[np.float32]:
+def decibels(clips: NDArray, n_fft: int, hop: int) -> NDArray[np.float32]:
     """|STFT| in decibels below each clip's maximum, cut at TOP_DB: (n, frames, bins), frequency last.
 
     Centred frames, zero padding and the Hann window are librosa.stft's defaults.
