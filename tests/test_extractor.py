@@ -279,6 +279,7 @@ def test_config_is_a_value() -> None:
         ({"n_fft": 0}, "n_fft=0"),
         ({"n_fft": 30_000}, "n_fft=30000"),
         ({"hop": 0}, "hop=0"),
+        ({"hop": 63}, "hop=63"),
         ({"engine": "jax"}, "jax"),
     ],
 )

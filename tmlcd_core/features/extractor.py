@@ -33,7 +33,7 @@ IMAGE_BATCH = 16
 RECIPE = 1  # raise it when the same settings would give other features: it is part of `key`
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AudioStages:
     """What one clip looks like on its way through the extractor.
 
@@ -48,7 +48,7 @@ class AudioStages:
     maps: NDArray[np.float32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ImageStages:
     """What one image looks like on its way through the extractor.
 
@@ -115,8 +115,11 @@ class Extractor:
             raise ConfigError(f"sample_rate={self.sample_rate}: give a rate from 1000 to 192000 Hz")
         if not 16 <= self.n_fft <= self.samples:
             raise ConfigError(f"n_fft={self.n_fft}: give 16 to {self.samples} samples (one second)")
-        if not 16 <= self.hop <= self.samples:
-            raise ConfigError(f"hop={self.hop}: give 16 to {self.samples} samples (one second)")
+        least = max(16, self.n_fft // 8)  # more overlap would cost gigabytes and show nothing new
+        if not least <= self.hop <= self.samples:
+            raise ConfigError(
+                f"hop={self.hop}: give {least} to {self.samples} samples (an eighth of n_fft or more)"
+            )
         if self.engine not in ("numba", "torch"):
             raise ConfigError(f"engine={self.engine!r}: choose 'numba' or 'torch'")
 
