@@ -1,4 +1,4 @@
-"""The three algorithms as a researcher would write them with scikit-learn: the yardstick for speed, and an oracle for traces.
+"""The three algorithms as a researcher would write them with scikit-learn: yardstick for speed, oracle for traces.
 
 `KNeighborsClassifier` is fitted again whenever T changes and asked for one sample at a time; the CUSUM statistic is the
 definition, a maximum over all starting batches j and all candidates v1 (Eqs. 2-4 of the paper).

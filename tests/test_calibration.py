@@ -32,8 +32,7 @@ def test_simulation_is_the_test_itself():
     for seed in range(runs):
         test = GeneralizedCusum(h, batch, warmup, "down")
         alarms += any(
-            test.update(hit)
-            for hit in np.random.default_rng(10_000 + seed).random(warmup + horizon) < accuracy
+            test.update(hit) for hit in np.random.default_rng(10_000 + seed).random(warmup + horizon) < accuracy
         )
     assert 0.2 / 3 <= alarms / runs <= 0.2 + 3 * np.sqrt(0.2 * 0.8 / runs)
 

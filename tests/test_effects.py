@@ -31,8 +31,7 @@ def clips(n: int = 4) -> NDArray[np.float32]:
     """Syllables of a harmonic voice with a breath of noise, different in each clip."""
     rng = np.random.default_rng(0)
     voices = [
-        sum(np.sin(2 * np.pi * k * pitch * TIME) / k for k in range(1, 30))
-        * np.sin(2 * np.pi * 2 * TIME) ** 2
+        sum(np.sin(2 * np.pi * k * pitch * TIME) / k for k in range(1, 30)) * np.sin(2 * np.pi * 2 * TIME) ** 2
         for pitch in rng.uniform(100, 200, n)
     ]
     return (0.1 * np.array(voices) + rng.normal(0, 0.005, (n, RATE))).astype(np.float32)
@@ -45,9 +44,7 @@ def images(n: int = 3) -> NDArray[np.uint8]:
     out = np.empty((n, 48, 64, 3), np.uint8)
     for i, (cy, cx, r) in enumerate(rng.uniform([10, 10, 5], [38, 54, 20], (n, 3))):
         inside = (y - cy) ** 2 + (x - cx) ** 2 < r**2
-        out[i] = np.where(inside[..., None], (220, 120, 60), np.stack([x * 2, y * 3, x + y], -1)).astype(
-            np.uint8
-        )
+        out[i] = np.where(inside[..., None], (220, 120, 60), np.stack([x * 2, y * 3, x + y], -1)).astype(np.uint8)
     return out
 
 
@@ -177,9 +174,7 @@ def test_noise_colours_fall_as_they_should(colour: str, slope: float) -> None:
     assert np.mean(noise**2) == pytest.approx(1)
     levels = [decibels(density(noise, low, 2 * low)) for low in (50, 100, 200, 400, 800, 1600, 3200)]
     np.testing.assert_allclose(np.diff(levels), slope, atol=0.6)
-    assert decibels(density(noise, 50, 100) / density(noise, 3200, 6400)) == pytest.approx(
-        -6 * slope, abs=0.7
-    )
+    assert decibels(density(noise, 50, 100) / density(noise, 3200, 6400)) == pytest.approx(-6 * slope, abs=0.7)
 
 
 def test_babble_sounds_like_many_voices() -> None:
@@ -329,9 +324,7 @@ def test_tiny_images() -> None:
 
 def test_ramp_abrupt_and_gradual() -> None:
     np.testing.assert_array_equal(ramp(6, at=3), [0, 0, 0, 1, 1, 1])
-    np.testing.assert_array_equal(
-        ramp(7, at=2, over=4, full=0.8), 0.8 * np.array([0, 0, 0.25, 0.5, 0.75, 1, 1])
-    )
+    np.testing.assert_array_equal(ramp(7, at=2, over=4, full=0.8), 0.8 * np.array([0, 0, 0.25, 0.5, 0.75, 1, 1]))
     np.testing.assert_array_equal(ramp(4, at=100, over=10, start=103), ramp(200, at=100, over=10)[103:107])
     np.testing.assert_array_equal(ramp(3, at=-5), [1, 1, 1])
     assert ramp(0, at=3).shape == (0,)

@@ -44,9 +44,7 @@ def plain(extractor: Extractor, clip: NDArray) -> dict[str, NDArray]:
     stem, index = load_stem(), list(extractor.filters)
     image = torch.from_numpy(coloured.transpose(2, 0, 1)[None].copy())
     response = F.conv2d(image, torch.tensor(stem.conv1[index]), stride=2, padding=3)
-    norm = [
-        torch.tensor(getattr(stem, name)[index]) for name in ("running_mean", "running_var", "weight", "bias")
-    ]
+    norm = [torch.tensor(getattr(stem, name)[index]) for name in ("running_mean", "running_var", "weight", "bias")]
     maps = F.max_pool2d(F.relu(F.batch_norm(response, *norm, eps=1e-5)), 3, 2, 1)[0].numpy()
     return {"decibels": db, "plane": plane, "coloured": coloured, "maps": maps}
 
@@ -104,10 +102,7 @@ def test_not_one_colour_differs_in_two_million() -> None:
     rng = np.random.default_rng(1)
     makers = [KINDS["noise"], KINDS["16-bit noise"], KINDS["tone"], KINDS["speech"]]
     clips = np.stack([makers[i % 4](rng, RATE) for i in range(200)]).astype(np.float32)
-    flips = sum(
-        int((Extractor().stages(c).coloured != plain(Extractor(), c)["coloured"]).any(-1).sum())
-        for c in clips
-    )
+    flips = sum(int((Extractor().stages(c).coloured != plain(Extractor(), c)["coloured"]).any(-1).sum()) for c in clips)
     assert flips <= 2  # of 2.26 million; measured: 0
 
 
@@ -162,9 +157,7 @@ def test_workspace_follows_changing_settings_and_threads() -> None:
 
     rng = np.random.default_rng(5)
     jobs = [
-        (e, rng.normal(0, 0.1, (5, e.sample_rate)).astype(np.float32))
-        for e in (Extractor(), SMALL)
-        for _ in range(8)
+        (e, rng.normal(0, 0.1, (5, e.sample_rate)).astype(np.float32)) for e in (Extractor(), SMALL) for _ in range(8)
     ]
     expected = [e.transform(clips) for e, clips in jobs]
     with ThreadPoolExecutor(4) as pool:
@@ -182,9 +175,7 @@ def test_the_torch_engine_gives_the_same(extractor: Extractor) -> None:
     by_torch = replace(extractor, engine="torch")
     assert by_torch.key == extractor.key
     np.testing.assert_allclose(by_torch.transform(clips), extractor.transform(clips), atol=1e-5)
-    np.testing.assert_allclose(
-        by_torch.transform_images(images), extractor.transform_images(images), atol=1e-5
-    )
+    np.testing.assert_allclose(by_torch.transform_images(images), extractor.transform_images(images), atol=1e-5)
 
 
 def test_torch_threads_are_left_alone() -> None:
@@ -249,9 +240,7 @@ def test_the_shipped_stem() -> None:
     assert set(np.flatnonzero(np.abs(stem.weight) < 1e-3)) == dead
     from matplotlib import colormaps
 
-    np.testing.assert_array_equal(
-        stem.viridis, colormaps["viridis"](np.arange(256))[:, :3].astype(np.float32)
-    )
+    np.testing.assert_array_equal(stem.viridis, colormaps["viridis"](np.arange(256))[:, :3].astype(np.float32))
     with pytest.raises(ValueError, match="read-only"):
         stem.conv1[0] = 0
 
@@ -259,9 +248,7 @@ def test_the_shipped_stem() -> None:
 def test_config_is_a_value() -> None:
     assert Extractor() == Extractor(filters=(51,))
     assert len({Extractor(), Extractor(filters=[51]), SMALL}) == 2  # type: ignore[arg-type]
-    keys = {
-        e.key for e in [*PAIRS, Extractor(filters=(51, 45)), Extractor(filters=(45, 51)), Extractor(hop=256)]
-    }
+    keys = {e.key for e in [*PAIRS, Extractor(filters=(51, 45)), Extractor(filters=(45, 51)), Extractor(hop=256)]}
     assert len(keys) == 7
     with pytest.raises(FrozenInstanceError):
         Extractor().hop = 1  # type: ignore[misc]
@@ -320,9 +307,7 @@ def test_progress_is_told() -> None:
 
 
 def run_python(code: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_features_need_no_torch() -> None:
@@ -337,8 +322,7 @@ def test_torchvision_imports_beside_any_torch() -> None:
     code = "from tmlcd_core.features.torchvision_ops import import_torchvision as load;"
     assert (
         run_python(
-            code
-            + "load(); load(); from torchvision.models import resnet18; print(len(resnet18().conv1.weight))"
+            code + "load(); load(); from torchvision.models import resnet18; print(len(resnet18().conv1.weight))"
         )
         == "64"
     )

@@ -21,9 +21,9 @@ from tmlcd_core.features import Extractor, load_image
 
 RNG = np.random.default_rng(0)
 PIXELS = RNG.integers(0, 256, (20, 30, 3), dtype=np.uint8)
-SMOOTH = np.dstack(
-    [np.add.outer(np.arange(20) * 5, np.arange(30) * 4) + shift for shift in (0, 20, 40)]
-).astype(np.uint8)
+SMOOTH = np.dstack([np.add.outer(np.arange(20) * 5, np.arange(30) * 4) + shift for shift in (0, 20, 40)]).astype(
+    np.uint8
+)
 
 
 def encode(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
@@ -40,10 +40,7 @@ def png_header(width: int, height: int) -> bytes:
 
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", head)
-        + chunk(b"IDAT", zlib.compress(b"\0" * 1000))
-        + chunk(b"IEND", b"")
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0" * 1000)) + chunk(b"IEND", b"")
     )
 
 
@@ -57,9 +54,7 @@ def test_lossless_formats_come_out_as_they_are(kind: str) -> None:
     np.testing.assert_array_equal(image, PIXELS)
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"), [("JPEG", {"quality": 95}), ("WEBP", {"lossless": True}), ("GIF", {})]
-)
+@pytest.mark.parametrize(("kind", "options"), [("JPEG", {"quality": 95}), ("WEBP", {"lossless": True}), ("GIF", {})])
 def test_other_formats_come_close(kind: str, options: dict) -> None:
     image = load_image(encode(Image.fromarray(SMOOTH), kind, **options))
     assert image.shape == SMOOTH.shape
@@ -115,9 +110,7 @@ def test_palette_with_transparency() -> None:
 def test_animation_gives_its_first_picture(kind: str) -> None:
     frames = [Image.new("RGB", (16, 16), colour) for colour in ("red", "blue", "green")]
     options = {"lossless": True} if kind == "WEBP" else {}
-    image = load_image(
-        encode(frames[0], kind, save_all=True, append_images=frames[1:], duration=100, **options)
-    )
+    image = load_image(encode(frames[0], kind, save_all=True, append_images=frames[1:], duration=100, **options))
     assert (image == (255, 0, 0)).all()
 
 

@@ -28,7 +28,7 @@ def test_equals_scikit_learn(make_stream, k, weights, d):
 
 @pytest.mark.parametrize("offset, scale", [(0, 1e-20), (1e4, 1.0), (1e6, 3.0), (0, 1e18), (-1e30, 1e29)])
 def test_is_exact_where_float32_products_are_not(offset, scale):
-    """Far from the origin, or near overflow, the matrix product is useless; decisions are still those of the true distances."""
+    """Far from the origin, or near overflow, the matrix product is useless; the true distances still decide."""
     rng = np.random.default_rng(1)
     X = (offset + scale * rng.normal(size=(400, 10))).astype(np.float32)
     y = rng.integers(0, 3, 400)

@@ -101,9 +101,7 @@ def test_run_equals_observe(name, seed, d, unlabelled, strings, cut):
         first, second = parts.run(X[:cut], y[:cut]), parts.run(X[cut:], y[cut:])
         np.testing.assert_array_equal(np.r_[first.predictions, second.predictions], trace.predictions)
         np.testing.assert_array_equal(np.r_[first.detections, second.detections + cut], trace.detections)
-        np.testing.assert_array_equal(
-            np.r_[first.change_points, second.change_points + cut], trace.change_points
-        )
+        np.testing.assert_array_equal(np.r_[first.change_points, second.change_points + cut], trace.change_points)
         np.testing.assert_array_equal(parts.times_, whole.times_)
     for other in (single, parts) if 0 < cut < 400 else (single,):
         np.testing.assert_array_equal(other.samples_, whole.samples_)
@@ -131,7 +129,7 @@ def test_trace_does_not_depend_on_the_distance_cache(name, room, monkeypatch):
 
 
 def test_unlabelled_samples_only_predict(make_stream):
-    X0, y0, X, y = make_stream(change=200)
+    X0, y0, X, _ = make_stream(change=200)
     model = HybridTinyKNN(max_size=60, **TEST).fit(X0, y0)
     before = model.samples_
     trace = model.run(X)
@@ -258,9 +256,7 @@ def test_adaptive_probability_is_low_when_stationary_and_high_after_a_change(mak
         never = CondensingInTime(add_probability=0.0).fit(X0, y0).run(X, y)
         wrong = sometimes.predictions != y
         added = np.diff(sometimes.sizes, prepend=sometimes.sizes[0]) > 0
-        grown.append(
-            (added[500:2000].sum() / wrong[500:2000].sum(), added[2020:2120].sum() / wrong[2020:2120].sum())
-        )
+        grown.append((added[500:2000].sum() / wrong[500:2000].sum(), added[2020:2120].sum() / wrong[2020:2120].sum()))
         after = slice(2200, 3000)
         assert (sometimes.predictions == y)[after].mean() > (never.predictions == y)[after].mean()
         assert sometimes.sizes[-1] < always.sizes[-1]

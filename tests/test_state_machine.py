@@ -40,9 +40,7 @@ class AnyOrder(RuleBasedStateMachine):
         elif kind == "active":
             self.model = ActiveTinyKNN(window=size or 20, condense=condense, detector=OnDemand())
         else:
-            self.model = HybridTinyKNN(
-                size, condense=condense, add_probability=probability, detector=OnDemand()
-            )
+            self.model = HybridTinyKNN(size, condense=condense, add_probability=probability, detector=OnDemand())
         self.first = n
         self.clock = 0
         self.fit(n)
@@ -86,9 +84,7 @@ class AnyOrder(RuleBasedStateMachine):
         alarm = self.model.alarm_
         assert alarm.time == self.clock
         assert alarm.change_time <= alarm.time
-        assert (self.model.times_ >= alarm.change_time).all() or len(self.model) >= min(
-            before, self.size or before
-        )
+        assert (self.model.times_ >= alarm.change_time).all() or len(self.model) >= min(before, self.size or before)
 
     @rule()
     def predict(self):

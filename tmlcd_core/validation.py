@@ -18,27 +18,18 @@ class NotNumbers(DataError, TypeError):
 
 def as_features(X: Any, n_features: int | None = None, owner: str = "the model") -> NDArray[np.float32]:
     """X as a C-contiguous float32 array (n, d) of finite numbers."""
-    if isinstance(X, np.ndarray) and X.dtype == np.float32 and X.ndim == 2:
-        array = X
-    else:
-        array = _numeric(X)
+    array = X if isinstance(X, np.ndarray) and X.dtype == np.float32 else _numeric(X)
     if array.ndim != 2:
         raise DataError(
             f"Expected 2D array, one sample a row, got {array.ndim}D array of shape {array.shape}. "
             "Reshape your data: X.reshape(1, -1) if it is one sample."
         )
     if array.shape[0] == 0:
-        raise DataError(
-            f"Found array with 0 sample(s) (shape={array.shape}) while a minimum of 1 is required."
-        )
+        raise DataError(f"Found array with 0 sample(s) (shape={array.shape}) while a minimum of 1 is required.")
     if array.shape[1] == 0:
-        raise DataError(
-            f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is required."
-        )
+        raise DataError(f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
     if n_features is not None and array.shape[1] != n_features:
-        raise DataError(
-            f"X has {array.shape[1]} features, but {owner} is expecting {n_features} features as input"
-        )
+        raise DataError(f"X has {array.shape[1]} features, but {owner} is expecting {n_features} features as input")
     _refuse_non_finite(array)
     with np.errstate(over="ignore"):
         result = np.ascontiguousarray(array, dtype=np.float32)
@@ -99,9 +90,7 @@ def as_labels(y: Any, n: int | None = None, missing: bool = False) -> tuple[NDAr
     if array.ndim != 1:
         raise DataError(f"y should be a 1d array, got an array of shape {array.shape} instead.")
     if n is not None and len(array) != n:
-        raise DataError(
-            f"Found input variables with inconsistent numbers of samples: X has {n}, y has {len(array)}."
-        )
+        raise DataError(f"Found input variables with inconsistent numbers of samples: X has {n}, y has {len(array)}.")
     present = np.ones(len(array), bool)
     if array.dtype.kind == "O":
         present = np.array([label is not None and label == label for label in array], bool)

@@ -37,7 +37,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Dataset:
-    """Features of some classes of a source: row i of `X` has label `y[i]` and is clip or image `index[i]` of its class."""
+    """Features of some classes of a source: row i of `X` has label `y[i]` and is medium `index[i]` of its class."""
 
     name: str
     X: NDArray[np.float32]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,13 +55,9 @@ def calibrate_threshold(
     rate = real_number("false_alarm_rate", false_alarm_rate, 0.0, 1.0)
     fewest, most = RUNS
     if not EXCEEDANCES / most <= rate < 1:
-        raise ConfigError(
-            f"false_alarm_rate={false_alarm_rate!r} must lie between {EXCEEDANCES / most:g} and 1."
-        )
+        raise ConfigError(f"false_alarm_rate={false_alarm_rate!r} must lie between {EXCEEDANCES / most:g} and 1.")
     runs = max(fewest, math.ceil(EXCEEDANCES / rate))
-    g = simulate_statistic(
-        accuracy, accuracy, batch, warmup, horizon, runs, direction, likelihood, random_state
-    )
+    g = simulate_statistic(accuracy, accuracy, batch, warmup, horizon, runs, direction, likelihood, random_state)
     allowed = math.floor(runs * rate - CONFIDENCE * math.sqrt(runs * rate * (1 - rate)))
     largest = np.sort(g.max(axis=1))[::-1]
     return float(max(np.nextafter(largest[allowed], np.inf), 0.0))
@@ -74,9 +69,7 @@ class ThresholdRow:
 
     threshold: float  # h
     false_alarm_rate: float  # share of stationary streams with an alarm within the horizon, 0..1
-    mean_delay: (
-        float  # samples from the change to the alarm, mean over detected changes; nan if there are none
-    )
+    mean_delay: float  # samples from the change to the alarm, mean over detected changes; nan if there are none
     missed: float  # share of changes without an alarm within the horizon, 0..1
 
 
@@ -105,9 +98,11 @@ def threshold_table(
     if accuracy_after is None:
         accuracy_after = max(real_number("accuracy", accuracy, 0.0, 1.0) - 0.2, 0.0)
     levels = [real_number("threshold", h, 0.0) for h in thresholds]
-    common: tuple[Any, ...] = (batch, warmup, horizon, runs, direction, likelihood)
-    quiet = simulate_statistic(accuracy, accuracy, *common, random_state)
-    changed = simulate_statistic(accuracy, accuracy_after, *common, random_state + 1)
+
+    def simulate(after: float, seed: int) -> NDArray[np.float64]:
+        return simulate_statistic(accuracy, after, batch, warmup, horizon, runs, direction, likelihood, seed)
+
+    quiet, changed = simulate(accuracy, random_state), simulate(accuracy_after, random_state + 1)
     rows = []
     for h in levels:
         crossed = changed >= h

@@ -162,7 +162,7 @@ class GeneralizedCusum:
         return log_likelihood_ratio(zeta, self.accuracy_before, self.candidates, self.batch, self.likelihood)
 
     def matrix(self, correct: ArrayLike) -> NDArray[np.float64]:
-        """S_j^t(v1) of the batches 1..t with these hits, j down, v1 across: for drawing, the test itself never keeps it."""
+        """S_j^t(v1) of batches 1..t with these hits, j down, v1 across: for drawing, the test never keeps it."""
         if math.isnan(self.accuracy_before):
             raise DataError("v0 is not known before the warm-up ends: there is no S_j^t(v1) yet.")
         hits = np.atleast_1d(np.asarray(correct))

@@ -14,12 +14,8 @@ CHANGE_TIME_SOURCE = {
     "KSWIN": "the first of the stat_size newest samples, which KSWIN compares with the older ones",
     "PageHinkley": "the sample after the last minimum of the cumulative sum (maximum, in mode 'down')",
 }
-WARNING_SOURCE = (
-    f"the first sample of the warning zone that led to the alarm; without one, {FALLBACK} samples back"
-)
-FALLBACK_SOURCE = (
-    f"no estimate of its own: the newest {FALLBACK} supervised samples are taken for the new concept"
-)
+WARNING_SOURCE = f"the first sample of the warning zone that led to the alarm; without one, {FALLBACK} samples back"
+FALLBACK_SOURCE = f"no estimate of its own: the newest {FALLBACK} supervised samples are taken for the new concept"
 
 
 class RiverDetector:
@@ -50,12 +46,8 @@ class RiverDetector:
     """
 
     def __init__(self, detector: Any, direction: str = "both", history: int = 2000):
-        if not (
-            hasattr(detector, "update") and hasattr(detector, "drift_detected") and hasattr(detector, "clone")
-        ):
-            raise ConfigError(
-                f"{detector!r} is not a river drift detector: it lacks update, drift_detected or clone."
-            )
+        if not (hasattr(detector, "update") and hasattr(detector, "drift_detected") and hasattr(detector, "clone")):
+            raise ConfigError(f"{detector!r} is not a river drift detector: it lacks update, drift_detected or clone.")
         if direction not in ("both", "down"):
             raise ConfigError(f"direction={direction!r} must be 'both' or 'down'.")
         self.detector = detector.clone()

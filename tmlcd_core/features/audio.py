@@ -50,9 +50,7 @@ def load_clip(
         raise AudioError(f"{name}: {error}") from error
 
 
-def make_clip(
-    samples: ArrayLike, rate: int, sample_rate: int = 22_050, seconds: float = 1.0
-) -> NDArray[np.float32]:
+def make_clip(samples: ArrayLike, rate: int, sample_rate: int = 22_050, seconds: float = 1.0) -> NDArray[np.float32]:
     """The same from samples at hand, as a recorder gives them: (length,) or (length, channels) at `rate`.
 
     Examples
@@ -79,9 +77,7 @@ def check_audio(samples: ArrayLike, rate: int) -> NDArray[np.float32]:
     if not MIN_RATE <= rate <= MAX_RATE:
         raise AudioError(f"a sample rate of {rate} Hz: record at {MIN_RATE} to {MAX_RATE} Hz")
     if array.ndim not in (1, 2) or array.dtype.kind not in "iuf":
-        raise AudioError(
-            f"samples of type {array.dtype} and shape {array.shape}: give numbers (length, channels)"
-        )
+        raise AudioError(f"samples of type {array.dtype} and shape {array.shape}: give numbers (length, channels)")
     if array.ndim == 2 and not 1 <= array.shape[1] <= MAX_CHANNELS:
         raise AudioError(f"{array.shape[1]} channels: give 1 to {MAX_CHANNELS}, as (length, channels)")
     if len(array) < MIN_SECONDS * rate:

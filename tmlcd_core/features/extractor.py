@@ -117,9 +117,7 @@ class Extractor:
             raise ConfigError(f"n_fft={self.n_fft}: give 16 to {self.samples} samples (one second)")
         least = max(16, self.n_fft // 8)  # more overlap would cost gigabytes and show nothing new
         if not least <= self.hop <= self.samples:
-            raise ConfigError(
-                f"hop={self.hop}: give {least} to {self.samples} samples (an eighth of n_fft or more)"
-            )
+            raise ConfigError(f"hop={self.hop}: give {least} to {self.samples} samples (an eighth of n_fft or more)")
         if self.engine not in ("numba", "torch"):
             raise ConfigError(f"engine={self.engine!r}: choose 'numba' or 'torch'")
 

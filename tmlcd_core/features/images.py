@@ -37,9 +37,7 @@ def load_image(source: str | Path | bytes | BinaryIO) -> NDArray[np.uint8]:
         except DataError:
             raise
         except Image.DecompressionBombError as error:
-            raise DataError(
-                f"{name} has too many pixels: give at most {MAX_PIXELS // 10**6} megapixels"
-            ) from error
+            raise DataError(f"{name} has too many pixels: give at most {MAX_PIXELS // 10**6} megapixels") from error
         except Exception as error:
             raise DataError(f"{name} cannot be decoded: give a jpg or png image ({error})") from error
 
@@ -51,14 +49,10 @@ def fit_image(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """
     image = np.asarray(image)
     if image.dtype != np.uint8 or image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] != 3):
-        raise DataError(
-            f"image of type {image.dtype} and shape {image.shape}: give uint8 (height, width, 3) or grey"
-        )
+        raise DataError(f"image of type {image.dtype} and shape {image.shape}: give uint8 (height, width, 3) or grey")
     height, width = image.shape[:2]
     if min(height, width) < 1 or max(height, width) > MAX_ASPECT * min(height, width):
-        raise DataError(
-            f"image of {width}x{height} pixels: give one at most {MAX_ASPECT} times as long as wide"
-        )
+        raise DataError(f"image of {width}x{height} pixels: give one at most {MAX_ASPECT} times as long as wide")
     if image.ndim == 2:
         image = np.repeat(image[..., None], 3, axis=2)
     image = _shorter_side(image)

@@ -45,13 +45,9 @@ def _synthetic_talkers(rate: int) -> NDArray[np.float32]:
     rng, time = np.random.default_rng(0), np.arange(rate) / rate
     voices = np.zeros((VOICES, rate), np.float32)
     for voice in voices:
-        pitch = rng.uniform(90, 230) * (
-            1 + 0.1 * np.sin(2 * np.pi * (rng.uniform(1, 3) * time + rng.random()))
-        )
+        pitch = rng.uniform(90, 230) * (1 + 0.1 * np.sin(2 * np.pi * (rng.uniform(1, 3) * time + rng.random())))
         phase = 2 * np.pi * np.cumsum(pitch) / rate
-        formants = np.array([[500.0, 150.0], [1_500.0, 300.0]]) * rng.uniform(
-            0.7, 1.4, (2, 1)
-        )  # Hz: centre, width
+        formants = np.array([[500.0, 150.0], [1_500.0, 300.0]]) * rng.uniform(0.7, 1.4, (2, 1))  # Hz: centre, width
         for harmonic in range(1, int(min(4_000, rate / 2) / pitch.max()) + 1):
             centre, width = formants.T
             gain = np.exp(-(((harmonic * pitch.mean() - centre) / width) ** 2)).sum() + 0.05

@@ -12,9 +12,7 @@ from tmlcd_core.errors import DataError
 
 
 @contextmanager
-def open_source(
-    source: str | Path | bytes | BinaryIO, error: type[DataError]
-) -> Iterator[tuple[BinaryIO, str]]:
+def open_source(source: str | Path | bytes | BinaryIO, error: type[DataError]) -> Iterator[tuple[BinaryIO, str]]:
     """The source from its beginning, open for reading, and what to call it in a message."""
     if isinstance(source, bytes | bytearray | memoryview):
         yield BytesIO(source), f"the upload of {len(source)} bytes"

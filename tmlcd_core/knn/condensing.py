@@ -23,8 +23,8 @@ def voting_rule(k: Any, weights: Any) -> Rule:
 def condense(X: Any, y: Any, k: int | str = "sqrt", weights: str = "uniform") -> NDArray[np.intp]:
     """The samples that Hart's algorithm keeps, as indices in the order given.
 
-    The first sample starts the kept set H; each of the others joins it when the kNN over H misclassifies it; passes over
-    the rest go on until one adds nothing. That is condensing-in-time over the same samples again and again.
+    The first sample starts the kept set H; each of the others joins it when the kNN over H misclassifies it; passes
+    over the rest go on until one adds nothing. That is condensing-in-time over the same samples again and again.
 
     Parameters
     ----------
@@ -55,9 +55,7 @@ def condense(X: Any, y: Any, k: int | str = "sqrt", weights: str = "uniform") ->
     return condense_codes(X, codes.astype(np.int32), rule, len(classes))
 
 
-def condense_codes(
-    X: NDArray[np.float32], codes: NDArray[np.int32], rule: Rule, n_classes: int
-) -> NDArray[np.intp]:
+def condense_codes(X: NDArray[np.float32], codes: NDArray[np.int32], rule: Rule, n_classes: int) -> NDArray[np.intp]:
     """`condense` for checked arrays."""
     truth = codes.copy()
     walk = Walk(

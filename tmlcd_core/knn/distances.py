@@ -86,9 +86,7 @@ class Distances:
         """Distances of block `number` to (at least) `ids`: the column of each is in `self.column`."""
         rows = slice(number * BLOCK, min((number + 1) * BLOCK, self._n))
         if number not in self._blocks:
-            self._blocks[number] = _Block(
-                np.empty(0, np.int32), np.empty((rows.stop - rows.start, 0), np.float32)
-            )
+            self._blocks[number] = _Block(np.empty(0, np.int32), np.empty((rows.stop - rows.start, 0), np.float32))
         block = self._blocks[number]
         self.column[self._shown] = -1
         self.column[block.ids] = np.arange(len(block.ids), dtype=np.int32)

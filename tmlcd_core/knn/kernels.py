@@ -1,8 +1,8 @@
 """The compiled heart: who is near, how they vote, and what T does along a stream.
 
-Distances come in approximate, from a float32 matrix product, with a bound on their error. The bound settles nearly every
-question of who belongs to the k nearest; what it leaves open is settled by exact distances. So a decision never depends
-on block sizes, threads or the order in which a BLAS adds up, and one sample at a time gives what a whole stream gives.
+Distances come in approximate, from a float32 matrix product, with a bound on their error. The bound settles nearly
+every question of who belongs to the k nearest; what it leaves open is settled by exact distances. So a decision never
+depends on block sizes, threads or the order in which a BLAS adds up, and one sample at a time gives what a whole stream gives.
 """
 
 from __future__ import annotations
@@ -151,9 +151,7 @@ def _vote(
             doubtful[open_places] = j
             open_places += 1
     wanted = k - certain
-    if (
-        wanted < open_places
-    ):  # more candidates than places: exact distances decide, the older first among equals
+    if wanted < open_places:  # more candidates than places: exact distances decide, the older first among equals
         for i in range(open_places):
             id_ = members[doubtful[i]]
             other = stream[id_] if id_ < n_stream else foreign[id_ - n_stream]
@@ -242,8 +240,8 @@ def advance(
         k = min(k_fixed, n) if k_fixed > 0 else int(np.ceil(np.sqrt(n)))
         ballot = votes[i] if votes.shape[0] > 1 else votes[0]
         _vote(
-            stream[i], row, n, k, slack_abs[i - first], slack_rel, members[head:tail], codes[head:tail], stream, foreign,
-            by_distance, heap, doubtful, exact, ballot,
+            stream[i], row, n, k, slack_abs[i - first], slack_rel, members[head:tail], codes[head:tail], stream,
+            foreign, by_distance, heap, doubtful, exact, ballot,
         )  # fmt: skip
         predictions[i] = np.argmax(ballot)
         if truth[i] >= 0:

@@ -83,8 +83,8 @@ class TinyKNN(ClassifierMixin, BaseEstimator):
         rule = self._rule()
         X = as_features(X)
         labels, _ = as_labels(y, len(X))
-        classes, codes = np.unique(labels, return_inverse=True)
-        codes = codes.astype(np.int32)
+        classes, inverse = np.unique(labels, return_inverse=True)
+        codes = inverse.astype(np.int32)
         keep = condense_codes(X, codes, rule, len(classes)) if self.condense else np.arange(len(X))
         store = Store(X[keep], codes[keep], np.zeros(len(keep), np.int64))
         store.limit(rule.max_size)
@@ -103,9 +103,7 @@ class TinyKNN(ClassifierMixin, BaseEstimator):
 
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise NotFitted(
-                f"This {type(self).__name__} is not fitted yet: call fit with initial samples first."
-            )
+            raise NotFitted(f"This {type(self).__name__} is not fitted yet: call fit with initial samples first.")
 
     def __len__(self) -> int:
         self._require_fitted()
@@ -116,9 +114,7 @@ class TinyKNN(ClassifierMixin, BaseEstimator):
 
     # -- labels and codes --------------------------------------------------------------------------------------------
 
-    def _encode(
-        self, y: Any, n: int | None = None, missing: bool = False
-    ) -> tuple[NDArray[np.int32], NDArray]:
+    def _encode(self, y: Any, n: int | None = None, missing: bool = False) -> tuple[NDArray[np.int32], NDArray]:
         """Codes of y (-1: no label) in the sorted union of known and new classes, and that union."""
         labels, present = as_labels(y, n, missing)
         new = np.unique(labels[present])

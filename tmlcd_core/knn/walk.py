@@ -71,10 +71,10 @@ class Walk:
 
     def become(self, ids: NDArray[np.int32], codes: NDArray[np.int32], times: NDArray[np.int64]) -> None:
         """Put these samples in the place of T."""
-        if len(ids) + len(self.X) > len(self._ids):
-            self._ids, self._codes, self._times = (
-                np.resize(a, len(ids) + len(self.X)) for a in (self._ids, self._codes, self._times)
-            )
+        room = len(ids) + len(self.X)
+        if room > len(self._ids):
+            self._ids, self._codes = np.empty(room, np.int32), np.empty(room, np.int32)
+            self._times = np.empty(room, np.int64)
         self._ids[: len(ids)], self._codes[: len(ids)], self._times[: len(ids)] = ids, codes, times
         self.head, self.tail = 0, len(ids)
 
@@ -102,7 +102,8 @@ class Walk:
         self.head, self.tail = kernels.advance(
             self.X, self.distances.foreign, near, self.distances.column, slack, 0.0, number * BLOCK, start, stop,
             self.truth, self._ids, self._codes, self._times, self.head, self.tail, rule.k, rule.by_distance, rule.add,
-            rule.add_probability, rule.max_size, rule.seed, self.clock, self.rates, self.predictions, self.sizes, self.votes,
+            rule.add_probability, rule.max_size, rule.seed, self.clock, self.rates, self.predictions, self.sizes,
+            self.votes,
         )  # fmt: skip
 
     def advance_all(self) -> None:
@@ -128,6 +129,7 @@ class OneStep:
 
     def __init__(self) -> None:
         self._size = -1
+        self._votes = np.empty((1, 0))
 
     def __call__(
         self,
@@ -149,7 +151,8 @@ class OneStep:
         store.head, store.tail = kernels.advance(
             x, store.x, self._near, self._column, self._slack, (x.shape[1] + 3) * 2.0**-23, 0, 0, 1, self._truth,
             self._ids, store.codes, store.times, store.head, store.tail, rule.k, rule.by_distance, rule.add,
-            rule.add_probability, rule.max_size, rule.seed, clock, rates, self._prediction, self._size_after, self._votes,
+            rule.add_probability, rule.max_size, rule.seed, clock, rates, self._prediction, self._size_after,
+            self._votes,
         )  # fmt: skip
         if store.tail > tail:
             store.x[tail] = x[0]

@@ -136,9 +136,7 @@ class StreamLearner(TinyKNN):
     def observe(self, x: Any, y: Any = None) -> Any:
         """The label predicted for x; then learn (x, y), unless y is None."""
         self._require_fitted()
-        X = as_features(
-            np.asarray(x)[None] if np.ndim(x) == 1 else x, self.n_features_in_, type(self).__name__
-        )
+        X = as_features(np.asarray(x)[None] if np.ndim(x) == 1 else x, self.n_features_in_, type(self).__name__)
         if len(X) != 1:
             raise DataError(f"observe takes one sample, got {len(X)}: use run for a stream.")
         code = self._code(y)
@@ -207,9 +205,7 @@ def checked_detector(detector: Any) -> ChangeDetector:
     return copy.deepcopy(detector)
 
 
-def _watch(
-    detector: ChangeDetector, walk: Walk, start: int, stop: int, statistic: NDArray[np.float64]
-) -> int:
+def _watch(detector: ChangeDetector, walk: Walk, start: int, stop: int, statistic: NDArray[np.float64]) -> int:
     """Show the detector the labelled samples of [start, stop); the index of the first alarm, or -1."""
     correct = (walk.predictions[start:stop] == walk.truth[start:stop]).tolist()
     labelled = (walk.truth[start:stop] >= 0).tolist()
@@ -225,9 +221,7 @@ def _watch(
 
 
 def _alarm(detector: ChangeDetector, time: int, forgotten: int) -> Alarm:
-    return Alarm(
-        time, int(detector.change_time), float(getattr(detector, "accuracy_after", math.nan)), forgotten
-    )
+    return Alarm(time, int(detector.change_time), float(getattr(detector, "accuracy_after", math.nan)), forgotten)
 
 
 def _last(walk: Walk, W: Store, seen: int, size: int) -> Store:

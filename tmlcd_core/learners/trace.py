@@ -16,12 +16,8 @@ class Trace:
     sizes: NDArray[np.int32]  # |T| after learning
     statistic: NDArray[np.float64]  # g_t after each sample, carried between batches; nan while warming up
     detections: NDArray[np.int64]  # index of the sample at which each alarm was raised
-    change_points: NDArray[
-        np.int64
-    ]  # index of the first sample of the new concept, as estimated at each alarm
-    accuracies_after: NDArray[
-        np.float64
-    ]  # accuracy after the change, as estimated at each alarm; nan if not estimated
+    change_points: NDArray[np.int64]  # index of the first sample of the new concept, as estimated at each alarm
+    accuracies_after: NDArray[np.float64]  # accuracy after the change, as estimated at each alarm; nan if not estimated
 
     def __len__(self) -> int:
         return len(self.predictions)
