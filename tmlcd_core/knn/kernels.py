@@ -2,7 +2,8 @@
 
 Distances come in approximate, from a float32 matrix product, with a bound on their error. The bound settles nearly
 every question of who belongs to the k nearest; what it leaves open is settled by exact distances. So a decision never
-depends on block sizes, threads or the order in which a BLAS adds up, and one sample at a time gives what a whole stream gives.
+depends on block sizes, threads or the order in which a BLAS adds up, and one sample at a time gives what a whole
+stream gives.
 """
 
 from __future__ import annotations
