@@ -1,0 +1,36 @@
+"""Where data come from: speech that is made on the spot, images, own folders and synthetic streams, all as features."""
+
+from tmlcd_core.datasets.cache import CacheWarning, FeatureCache, cache_folder
+from tmlcd_core.datasets.dataset import Dataset, Kind, PartialSource, Source
+from tmlcd_core.datasets.folder import FolderSource
+from tmlcd_core.datasets.images import DigitsSource, DownloadedSource, ImagenetteSource
+from tmlcd_core.datasets.load import load
+from tmlcd_core.datasets.pack import Pack, load_pack, make_pack
+from tmlcd_core.datasets.registry import SOURCES, open_source
+from tmlcd_core.datasets.synthetic import SyntheticStream, gaussian_stream, hyperplane_stream, sea_stream
+from tmlcd_core.datasets.upload import extract_upload
+
+__all__ = [
+    "SOURCES",
+    "CacheWarning",
+    "Dataset",
+    "DigitsSource",
+    "DownloadedSource",
+    "FeatureCache",
+    "FolderSource",
+    "ImagenetteSource",
+    "Kind",
+    "Pack",
+    "PartialSource",
+    "Source",
+    "SyntheticStream",
+    "cache_folder",
+    "extract_upload",
+    "gaussian_stream",
+    "hyperplane_stream",
+    "load",
+    "load_pack",
+    "make_pack",
+    "open_source",
+    "sea_stream",
+]

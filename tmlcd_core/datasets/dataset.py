@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ class Source(Protocol):
 
     `media(label, indices)` gives, for audio, a float32 array (n, samples) of one-second clips at `sample_rate`; for
     images, a uint8 array (n, height, width, 3); for vectors, a float32 array (n, d). `key` is a short digest of
-    all that determines the media: it names the cached features.
+    all that determines the media: it names the cached features. A label that a source cannot serve is a `DataError`.
     """
 
     name: str
@@ -33,6 +33,18 @@ class Source(Protocol):
     def count(self, label: str) -> int: ...
 
     def media(self, label: str, indices: Sequence[int]) -> NDArray: ...
+
+
+@runtime_checkable
+class PartialSource(Protocol):
+    """What a source has besides if it finds out only on reading which of its media are usable: a folder of files.
+
+    `read` gives the usable ones of `indices` and which they are, and puts the others into `skipped` (name -> reason).
+    """
+
+    skipped: dict[str, str]
+
+    def read(self, label: str, indices: Sequence[int]) -> tuple[NDArray, list[int]]: ...
 
 
 @dataclass(frozen=True)

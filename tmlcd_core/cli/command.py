@@ -1,0 +1,115 @@
+"""What all commands share: parsing, `--json`, the exit code, and errors of one line."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib
+import json
+import math
+import os
+import pkgutil
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tmlcd_core.errors import TmlcdError
+
+DONE, FAULT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+PROGRAM = "python -m tmlcd_core"
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What a command found out: `data` for `--json`, `text` for people."""
+
+    data: Mapping[str, Any]
+    text: str
+
+
+Handler = Callable[[argparse.Namespace], Report]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"error: {message}; see {self.prog} --help\n")
+
+
+def add_command(commands: Any, name: str, about: str, handler: Handler) -> argparse.ArgumentParser:
+    """A parser for one command, with `--json`; `commands` is what `add_subparsers` gave."""
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=about, description=about)
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    parser.set_defaults(handler=handler)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is 0, 2 (bad input), 1 (a fault) or 130 (interrupted)."""
+    warnings.showwarning = _one_line_warning
+    try:
+        options = _parser().parse_args(arguments)
+        report = options.handler(options)
+        text = json.dumps(plain(report.data), allow_nan=False) if options.json else report.text
+        # What a terminal cannot show is escaped rather than a fault.
+        encoding = sys.stdout.encoding or "utf-8"
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+        return DONE
+    except TmlcdError as error:
+        _complain("error", error)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        _complain("error", "interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (`| head`) has seen enough; keep the interpreter from complaining when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except Exception as error:  # the last resort: a fault of ours, told in one line
+        if os.environ.get("TMLCD_DEBUG"):
+            traceback.print_exc()
+        _complain("fault", f"{type(error).__name__}: {error} (set TMLCD_DEBUG=1 for the traceback)")
+        return FAULT
+
+
+def plain(value: Any) -> Any:
+    """`value` in the types of JSON: arrays become lists, paths text, and what is not a finite number null.
+
+    Examples
+    --------
+    >>> plain({"X": np.array([1.0, np.nan]), "n": np.int64(3)})
+    {'X': [1.0, None], 'n': 3}
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple | set | frozenset | range):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value
+
+
+def _parser() -> argparse.ArgumentParser:
+    from tmlcd_core import cli
+
+    parser = _Parser(prog=PROGRAM, description="Tiny machine learning for concept drift.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for module in sorted(m.name for m in pkgutil.iter_modules(cli.__path__) if m.name != "command"):
+        importlib.import_module(f"tmlcd_core.cli.{module}").register(commands)
+    return parser
+
+
+def _complain(what: str, message: object) -> None:
+    sys.stderr.write(f"{what}: {' '.join(str(message).split())}\n")
+
+
+def _one_line_warning(message: object, *_: Any, **__: Any) -> None:
+    _complain("warning", message)

@@ -1,0 +1,182 @@
+"""Features on disk, one file per (source, class, extractor, effect), so that nothing is computed twice."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tmlcd_core.datasets.arrayfile import TEMPORARY, read_arrays, read_meta, write_arrays
+from tmlcd_core.errors import DataError
+
+SUFFIX = ".features"
+STALE = 3600.0  # seconds after which a temporary file was left by a writer that died
+
+
+class CacheWarning(UserWarning):
+    """The cache could not be used as it should, and the work goes on without it."""
+
+
+def cache_folder() -> Path:
+    """Where this user's caches go: `TMLCD_CACHE`, or else the platform's convention."""
+    if chosen := os.environ.get("TMLCD_CACHE"):
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        # The XDG specification: a relative path is invalid and is to be ignored.
+        xdg = os.environ.get("XDG_CACHE_HOME", "")
+        base = Path(xdg) if os.path.isabs(xdg) else Path.home() / ".cache"
+    return base / "tmlcd"
+
+
+@dataclass(frozen=True)
+class CacheEntry:
+    """One cached file, as listings show it."""
+
+    source: str
+    label: str
+    rows: int
+    bytes: int
+    path: Path
+
+
+class FeatureCache:
+    """Files of features under one folder, each found again by the keys it was made from.
+
+    A damaged file is reported with a `CacheWarning`, removed and counts as absent. Where the folder cannot be
+    written (a full disk, no permission) a `CacheWarning` says so and the work goes on uncached. Any number of
+    processes may use one folder: a file is replaced in one step, so a reader sees a whole one.
+
+    Parameters
+    ----------
+    folder
+        Where the files go; `features` in `cache_folder()` unless given.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     cache = FeatureCache(folder)
+    ...     cache.store("speech", "yes", ("key", "stem"), {"X": np.ones((2, 3))}, {"rows": 2})
+    ...     arrays, meta = cache.fetch("speech", "yes", ("key", "stem"))
+    >>> meta["rows"], float(arrays["X"].sum())
+    (2, 6.0)
+    """
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self.folder = Path(folder) if folder is not None else cache_folder() / "features"
+
+    def path(self, source: str, label: str, keys: tuple[str, ...]) -> Path:
+        """The file of one class; names are made harmless, and the digest keeps different ones apart."""
+        digest = blake2b("\0".join((source, label, *keys)).encode(), digest_size=12).hexdigest()
+        return self.folder / _folder_name(source) / f"{_harmless(label)}-{digest}{SUFFIX}"
+
+    def fetch(
+        self, source: str, label: str, keys: tuple[str, ...]
+    ) -> tuple[dict[str, NDArray], dict[str, Any]] | None:
+        """What was stored under these keys, or None."""
+        path = self.path(source, label, keys)
+        try:
+            return read_arrays(path)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            _warn(f"the cached features {path} cannot be read ({error.strerror}); they are made again")
+        except DataError as error:
+            _warn(f"{error}; the features are made again")
+            try:
+                path.unlink(missing_ok=True)
+            except OSError:
+                pass  # read-only: the next writer will warn about it
+        return None
+
+    def store(
+        self,
+        source: str,
+        label: str,
+        keys: tuple[str, ...],
+        arrays: Mapping[str, NDArray],
+        meta: Mapping[str, Any],
+    ) -> None:
+        """Keep `arrays` and `meta` under these keys, if the disk lets us."""
+        path = self.path(source, label, keys)
+        try:
+            write_arrays(path, arrays, {**meta, "source": source, "label": label})
+            self._sweep(path.parent)
+        except OSError as error:
+            _warn(
+                f"features cannot be cached in {self.folder} ({error.strerror}); "
+                "free some space or set TMLCD_CACHE to a writable folder"
+            )
+
+    def entries(self) -> list[CacheEntry]:
+        """Every readable file, in the order of its name."""
+        found = []
+        for path in sorted(self.folder.glob(f"*/*{SUFFIX}")):
+            try:
+                meta, size = read_meta(path), path.stat().st_size
+                found.append(CacheEntry(meta["source"], meta["label"], int(meta.get("rows", 0)), size, path))
+            except (DataError, OSError, KeyError):
+                continue  # damaged or just removed: `size` counts it, `fetch` reports it
+        return found
+
+    def size(self) -> int:
+        """Bytes on disk, left-over temporary files included."""
+        total = 0
+        for path in self._files():
+            try:
+                total += path.stat().st_size
+            except OSError:
+                continue
+        return total
+
+    def clear(self, source: str | None = None) -> int:
+        """Remove everything, or what belongs to one source; the number of bytes freed."""
+        freed = 0
+        for path in self._files(source):
+            try:
+                size = path.stat().st_size
+                path.unlink()
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise DataError(f"{path} cannot be removed ({error.strerror}); remove it by hand") from error
+            freed += size
+        return freed
+
+    def _files(self, source: str | None = None) -> list[Path]:
+        under = "*" if source is None else _folder_name(source)
+        return [p for name in (f"*{SUFFIX}", f"{TEMPORARY}*") for p in self.folder.glob(f"{under}/{name}")]
+
+    @staticmethod
+    def _sweep(folder: Path) -> None:
+        for path in folder.glob(f"{TEMPORARY}*"):
+            try:
+                if time.time() - path.stat().st_mtime > STALE:
+                    path.unlink()
+            except FileNotFoundError:
+                continue
+
+
+def _harmless(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9-]+", "_", text)[:40]
+
+
+def _folder_name(source: str) -> str:
+    return f"{_harmless(source)}-{blake2b(source.encode(), digest_size=4).hexdigest()}"
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, CacheWarning, stacklevel=3)

@@ -1,0 +1,275 @@
+"""A user's own clips or images, as a source: the labels come from the folders or from the file names."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.datasets.dataset import Kind
+from tmlcd_core.errors import DataError
+from tmlcd_core.progress import Progress, silent
+
+AUDIO = frozenset({".wav", ".flac", ".ogg", ".mp3"})
+IMAGES = frozenset({".jpg", ".jpeg", ".png"})
+SAMPLE_RATE = 22_050  # Hz, to which clips are brought (paper, Sec. 7.3)
+LARGEST_FILE = 256 * 2**20  # bytes; a longer file is no clip and no photograph
+EXPECTED = (
+    "expected one folder per class with wav, flac, ogg or mp3 clips or with jpg or png images, "
+    "or files named LABEL_anything.wav in one folder"
+)
+REPORT_EVERY = 1000  # files
+
+
+class FolderSource:
+    """Clips or images of a folder, one class per sub-folder.
+
+    Known layouts: a folder per class (Speech Commands; folders within it are searched too), `train/` with a folder per
+    class (ImageNet), files `LABEL_anything` in one flat folder (Free Spoken Digit Dataset), files
+    `LABEL_SPEAKER_take` in a folder per speaker (AudioMNIST). Names that begin with `.` or `_` are left out
+    (`_background_noise_`). Whichever of clips and images are more numerous make the source.
+
+    The scan looks at names, sizes and dates only. A file that turns out to be unreadable is skipped when its turn
+    comes, so the others keep their indices; `check` decodes every one. Within a class the files are ordered by a
+    digest of their names: the first n are a fair sample of speakers and takes, the same on every machine.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    progress
+        Told about the scan.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("yes_1.wav", "yes_2.wav", "no_1.wav"):
+    ...         size = Path(folder, name).write_bytes(b"not looked at yet")
+    ...     source = FolderSource(folder)
+    >>> source.classes, source.count("yes")
+    (('no', 'yes'), 2)
+    """
+
+    def __init__(self, path: str | Path, progress: Progress = silent) -> None:
+        self.path = Path(path).expanduser()
+        if not self.path.is_dir():
+            raise DataError(f"there is no folder {str(self.path)!r}; {EXPECTED}")
+        self.path = self.path.resolve()
+        self.name = printable(self.path.name) or "root"
+        self.skipped: dict[str, str] = {}  # file, relative to the folder -> the reason
+        self._files, self.kind = self._scan(progress)
+        self.sample_rate: int | None = SAMPLE_RATE if self.kind == "audio" else None
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return tuple(sorted(self._files))
+
+    def count(self, label: str) -> int:
+        """How many files the class has, readable or not."""
+        return len(self._of(label))
+
+    def file(self, label: str, index: int) -> Path:
+        """Where one clip or image lies."""
+        return self.path / self._of(label)[index]
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of the place, the names, sizes and dates of all files."""
+        digest = blake2b(os.fsencode(self.path), digest_size=12)
+        for label in self.classes:
+            for name in self._files[label]:
+                try:
+                    status = os.stat(self.path / name)
+                    seen = f"\0{status.st_size}\0{status.st_mtime_ns}\0"
+                except OSError:
+                    seen = "\0gone\0"
+                digest.update(os.fsencode(name) + seen.encode())
+        return digest.hexdigest()
+
+    def media(self, label: str, indices: Sequence[int]) -> NDArray:
+        """The clips or images of these indices; a `DataError` names the first that cannot be read."""
+        media, kept = self.read(label, indices)
+        for index in indices:
+            if index not in kept:
+                name = printable(self._of(label)[index])
+                raise DataError(f"{name} cannot be used: {self.skipped[name]}")
+        return media
+
+    def read(self, label: str, indices: Sequence[int]) -> tuple[NDArray, list[int]]:
+        """The readable ones of these indices, and which they are; the others go to `skipped`."""
+        files = self._of(label)
+        with ThreadPoolExecutor() as pool:  # decoders work outside the interpreter's lock
+            decoded = list(pool.map(lambda i: self._decode(files[i]), indices))
+        kept = [i for i, one in zip(indices, decoded, strict=True) if one is not None]
+        good = [one for one in decoded if one is not None]
+        return (np.stack(good) if good else np.empty((0, 0), np.float32)), kept
+
+    def check(self, progress: Progress = silent) -> dict[str, int]:
+        """Decode every file once; the number of readable ones per class."""
+        total = sum(map(len, self._files.values()))
+        done, step, readable = 0, 64, {}
+        for label in self.classes:
+            readable[label] = 0
+            for start in range(0, self.count(label), step):
+                indices = range(start, min(start + step, self.count(label)))
+                readable[label] += len(self.read(label, indices)[1])
+                done += len(indices)
+                progress(done, total, f"decoding {label}")
+        if not any(readable.values()):
+            raise DataError(
+                f"none of the {total} files in {printable(str(self.path))!r} can be read; {EXPECTED}"
+            )
+        return readable
+
+    def _of(self, label: str) -> list[str]:
+        if label not in self._files:
+            raise DataError(
+                f"no class {label!r} in {printable(str(self.path))!r}; it has {some(self.classes)}"
+            )
+        return self._files[label]
+
+    def _decode(self, name: str) -> NDArray | None:
+        from tmlcd_core.features import fit_image, load_clip, load_image
+
+        path = self.path / name
+        try:
+            status = os.stat(path)
+            if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
+                raise DataError("not a regular file")
+            if status.st_size > LARGEST_FILE:
+                raise DataError(f"{status.st_size / 2**20:.0f} MB is too large for one clip or image")
+            if self.sample_rate is not None:
+                return load_clip(path, self.sample_rate)
+            return fit_image(load_image(path))
+        except (DataError, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            self.skipped[printable(name)] = printable(reason)
+            return None
+
+    def _scan(self, progress: Progress) -> tuple[dict[str, list[str]], Kind]:
+        root = self._root()
+        labelled: dict[str, dict[str, list[str]]] = {"audio": {}, "image": {}}
+        unlabelled: list[str] = []
+        totals: Counter[str] = Counter()
+        flat = not any(True for _ in _folders(root))
+        for seen, (top, name) in enumerate(_walk(root, self.skipped), 1):
+            if seen % REPORT_EVERY == 0:
+                progress(seen, seen + REPORT_EVERY, "files found")  # the total is not known beforehand
+            relative = os.path.relpath(os.path.join(root, name), self.path) if root != self.path else name
+            kind = _kind(name)
+            if kind is None:
+                if top:  # a licence beside the class folders is nobody's mistake
+                    self.skipped[printable(relative)] = "not a wav, flac, ogg, mp3, jpg or png file"
+                continue
+            label = _label(top, os.path.basename(name)) if top or flat else ""
+            if not label:
+                unlabelled.append(relative)
+                continue
+            labelled[kind].setdefault(label, []).append(relative)
+            totals[kind] += 1
+        if not totals:
+            hint = f", but {len(unlabelled)} without a label" if unlabelled else ""
+            raise DataError(f"no clips or images in {printable(str(self.path))!r}{hint}; {EXPECTED}")
+        chosen: Kind = "audio" if totals["audio"] >= totals["image"] else "image"
+        other = "image" if chosen == "audio" else "audio"
+        for name in unlabelled:
+            self.skipped[printable(name)] = "in no class folder, or no LABEL_ before its name"
+        for names in labelled[other].values():
+            for name in names:
+                self.skipped[printable(name)] = f"{other} among {chosen} files"
+        files = labelled[chosen]
+        for names in files.values():
+            names.sort(
+                key=lambda n: (blake2b(os.fsencode(n.replace(os.sep, "/")), digest_size=8).digest(), n)
+            )
+        progress(totals[chosen], totals[chosen], "files found")
+        return files, chosen
+
+    def _root(self) -> Path:
+        """The folder that holds the classes: `train/` if there is one, and no deeper than it must be."""
+        root = self.path
+        while True:
+            folders = list(_folders(root))
+            if "train" in folders and any(True for _ in _folders(root / "train")):
+                root = root / "train"
+            elif len(folders) == 1 and not _has_media(root) and not _is_class(root / folders[0]):
+                root = root / folders[0]
+            else:
+                return root
+
+
+def printable(text: str) -> str:
+    """File names may hold bytes that are no text; they are shown as question marks."""
+    return os.fsencode(text).decode("utf-8", "replace")
+
+
+def some(names: Sequence[str], most: int = 10) -> str:
+    """A few names for a message."""
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
+
+
+def _kind(name: str) -> Kind | None:
+    ending = os.path.splitext(name)[1].lower()
+    return "audio" if ending in AUDIO else "image" if ending in IMAGES else None
+
+
+def _label(folder: str, name: str) -> str:
+    stem = os.path.splitext(name)[0].split("_")
+    if not folder:
+        return printable(stem[0]) if len(stem) > 1 else ""
+    if len(stem) == 3 and stem[1] == folder and stem[2].isdigit():
+        return printable(stem[0])  # AudioMNIST: 01/7_01_32.wav
+    return printable(folder)
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith((".", "_")) or name == "Thumbs.db"
+
+
+def _folders(root: Path) -> Iterator[str]:
+    with os.scandir(root) as entries:
+        yield from (e.name for e in entries if e.is_dir() and not _hidden(e.name))
+
+
+def _has_media(root: Path) -> bool:
+    with os.scandir(root) as entries:
+        return any(_kind(e.name) and not _hidden(e.name) and e.is_file() for e in entries)
+
+
+def _is_class(folder: Path) -> bool:
+    """Whether an only folder is the one class there is, rather than a wrapper around the labelled files."""
+    with os.scandir(folder) as entries:
+        labels = {_label("", e.name) for e in entries if _kind(e.name) and not _hidden(e.name)}
+    return bool(labels) and (len(labels) == 1 or "" in labels)
+
+
+def _walk(root: Path, skipped: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """(class folder or "", file relative to root); linked folders below a class are not followed, as they may loop."""
+    pending = [""]
+    while pending:
+        inside = pending.pop()
+        try:
+            with os.scandir(root / inside) as entries:
+                found = list(entries)
+        except OSError as error:
+            skipped[printable(inside)] = f"a folder that cannot be opened: {error.strerror}"
+            continue
+        for entry in found:
+            if _hidden(entry.name):
+                continue
+            name = os.path.join(inside, entry.name)
+            if entry.is_dir(follow_symlinks=not inside):
+                pending.append(name)
+            elif not entry.is_dir():
+                yield name.split(os.sep, 1)[0] if inside else "", name

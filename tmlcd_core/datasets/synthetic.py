@@ -1,0 +1,186 @@
+"""Streams of points that are made in a moment, for lessons: where the drift is, is known exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.errors import ConfigError
+
+SEA_CONCEPTS = (
+    4  # thresholds 8, 9, 7, 9.5 on the sum of the first two of three attributes (Street & Kim, 2001)
+)
+
+
+@dataclass(frozen=True)
+class SyntheticStream:
+    """Points in the order of time: row t of `X` has label `y[t]`; a new concept begins at each index of `changes`."""
+
+    name: str
+    X: NDArray[np.float32]
+    y: NDArray[np.str_]
+    changes: tuple[int, ...]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return tuple(np.unique(self.y).tolist())
+
+
+def gaussian_stream(
+    n: int = 2000,
+    classes: int = 2,
+    dim: int = 2,
+    drift: Literal["mean", "covariance", "none"] = "mean",
+    at: int | None = None,
+    strength: float = 1.0,
+    width: int = 0,
+    seed: int = 0,
+) -> SyntheticStream:
+    """Gaussian classes on a circle, of which the first drifts.
+
+    `mean`: its mean goes the `strength`-th part of the way to the next class's mean, which is 3 standard deviations
+    away; the other classes stay. `covariance`: its cloud grows `1 + 3 strength` times along the line to the next
+    class, around the same mean.
+
+    Parameters
+    ----------
+    n, classes, dim
+        Points, classes ("0", "1", …) and attributes.
+    at
+        First index of the new concept; the middle unless given.
+    strength
+        0 is no drift, 1 the full one.
+    width
+        Over this many points the drift grows from none to `strength`; 0 is abrupt.
+
+    Examples
+    --------
+    >>> stream = gaussian_stream(2000, drift="mean", seed=0)
+    >>> before, after = stream.X[:1000], stream.X[1000:]
+    >>> gone = after[stream.y[1000:] == "0"].mean(axis=0) - before[stream.y[:1000] == "0"].mean(axis=0)
+    >>> stream.changes, round(float(np.linalg.norm(gone)), 1)
+    ((1000,), 3.0)
+    """
+    at = n // 2 if at is None else at
+    _check(n=n, at=at, strength=strength)
+    if classes < 2 or dim < 2:
+        raise ConfigError(f"classes={classes} and dim={dim}; both must be at least 2")
+    if width < 0:
+        raise ConfigError(f"width={width}; give 0 for an abrupt drift or a number of points")
+    if drift not in ("mean", "covariance", "none"):
+        raise ConfigError(f"drift={drift!r}; choose mean, covariance or none")
+    rng = np.random.default_rng(seed)
+    angle = 2 * np.pi * np.arange(classes) / classes
+    means = np.zeros((classes, dim))
+    # Neighbours on the circle are 3 standard deviations apart, however many they are.
+    means[:, :2] = 1.5 / np.sin(np.pi / classes) * np.column_stack([np.cos(angle), np.sin(angle)])
+    label = rng.integers(classes, size=n)
+    noise = rng.standard_normal((n, dim))
+    t = np.arange(n)
+    share = np.where(t < at, 0.0, np.minimum(1.0, (t - at + 1) / max(width, 1))) * strength
+    share = np.where(label == 0, share, 0.0)[:, None]
+    way = means[1] - means[0]
+    centre = means[label]
+    if drift == "mean":
+        centre = centre + share * way
+    elif drift == "covariance":
+        along = way / np.linalg.norm(way)
+        noise = noise + 3 * share * (noise @ along)[:, None] * along
+    changed = drift != "none" and strength > 0 and at < n
+    return SyntheticStream(
+        f"gaussian-{drift}", (centre + noise).astype(np.float32), label.astype(str), (at,) if changed else ()
+    )
+
+
+def hyperplane_stream(
+    n: int = 2000,
+    dim: int = 10,
+    at: int | None = None,
+    speed: float = 0.01,
+    noise: float = 0.05,
+    seed: int = 0,
+) -> SyntheticStream:
+    """River's rotating hyperplane: still until `at`, turning by `speed` per point from then on.
+
+    Examples
+    --------
+    >>> stream = hyperplane_stream(500, seed=0)
+    >>> stream.X.shape, stream.changes, int((stream.y == "1").sum())
+    ((500, 10), (250,), 231)
+
+    References
+    ----------
+    G. Hulten, L. Spencer, P. Domingos, "Mining time-changing data streams", KDD 2001.
+    """
+    at = n // 2 if at is None else at
+    _check(n=n, at=at, strength=speed)
+    if dim < 2:
+        raise ConfigError(f"dim={dim}; it must be at least 2")
+    _check_share("noise", noise)
+    from river.datasets.synth import Hyperplane
+
+    # sigma=0: the direction never turns back, so the drift is one long rotation.
+    plane = Hyperplane(
+        seed=seed,
+        n_features=dim,
+        n_drift_features=dim // 2,
+        mag_change=0.0,
+        noise_percentage=noise,
+        sigma=0.0,
+    )
+    points = iter(plane)
+    still = list(islice(points, at))
+    plane.mag_change = speed
+    return _stream("hyperplane", still + list(islice(points, n - at)), (at,) if 0 < speed and at < n else ())
+
+
+def sea_stream(n: int = 4000, concepts: int = 4, noise: float = 0.1, seed: int = 0) -> SyntheticStream:
+    """River's SEA: equally long concepts one after the other, each with another threshold on x0 + x1.
+
+    Examples
+    --------
+    >>> stream = sea_stream(400, seed=0)
+    >>> stream.X.shape, stream.changes
+    ((400, 3), (100, 200, 300))
+
+    References
+    ----------
+    W. N. Street, Y. Kim, "A streaming ensemble algorithm (SEA) for large-scale classification", KDD 2001.
+    """
+    _check(n=n, at=0, strength=0)
+    if not 1 <= concepts <= min(SEA_CONCEPTS, n):
+        raise ConfigError(f"concepts={concepts}; SEA has 1 to {SEA_CONCEPTS}, each at least one point long")
+    _check_share("noise", noise)
+    from river.datasets.synth import SEA
+
+    starts = [n * i // concepts for i in range(concepts + 1)]
+    seeds = np.random.SeedSequence(seed).generate_state(concepts)
+    points: list[tuple[dict[int, float], Any]] = []
+    for variant in range(concepts):
+        concept = SEA(variant=variant, noise=noise, seed=int(seeds[variant]))
+        points += islice(iter(concept), starts[variant + 1] - starts[variant])
+    return _stream("sea", points, tuple(starts[1:-1]))
+
+
+def _stream(
+    name: str, points: list[tuple[dict[int, float], Any]], changes: tuple[int, ...]
+) -> SyntheticStream:
+    X = np.array([list(x.values()) for x, _ in points], np.float32)
+    return SyntheticStream(name, X, np.array([str(int(y)) for _, y in points]), changes)
+
+
+def _check(n: int, at: int, strength: float) -> None:
+    if n < 1:
+        raise ConfigError(f"n={n}; ask for at least one point")
+    if not 0 <= at <= n:
+        raise ConfigError(f"at={at} lies outside the stream of {n} points")
+    _check_share("strength", strength)
+
+
+def _check_share(name: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise ConfigError(f"{name}={value}; it must lie in 0..1")

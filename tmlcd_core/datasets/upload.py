@@ -1,0 +1,132 @@
+"""A zip of clips or images from someone we do not know, unpacked without trusting a word it says."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from tmlcd_core.datasets.folder import AUDIO, EXPECTED, IMAGES, some
+from tmlcd_core.errors import DataError
+
+MAX_BYTES = 100 * 2**20  # unpacked
+MAX_FILES = 20_000
+MAX_NAME = 200  # characters of a whole path; file systems take 255 bytes per part
+BLOCK = 2**16  # bytes
+
+
+def extract_upload(
+    upload: bytes | str | Path | BinaryIO,
+    folder: str | Path,
+    max_bytes: int = MAX_BYTES,
+    max_files: int = MAX_FILES,
+) -> Path:
+    """Unpack the clips and images of a zip into `folder` (made if absent); open it with `FolderSource` afterwards.
+
+    Only sound and image files are written, under names made of their own safe parts. An absolute path, `..`, a
+    link, an encrypted file or a size over the limits refuses the whole upload: who sends one of these did not
+    zip a folder of clips. The declared sizes are checked first and the real ones while unpacking, so a zip bomb
+    costs at most `max_bytes` of disk, which are given back. Other files are left out.
+
+    Examples
+    --------
+    >>> import io, tempfile, zipfile
+    >>> with zipfile.ZipFile(buffer := io.BytesIO(), "w") as archive:
+    ...     archive.writestr("yes/1.wav", b"...")
+    ...     archive.writestr("yes/readme.txt", b"...")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sorted(p.name for p in extract_upload(buffer.getvalue(), folder).rglob("*.*"))
+    ['1.wav']
+    """
+    folder = Path(folder)
+    written: list[Path] = []
+    try:
+        with zipfile.ZipFile(io.BytesIO(upload) if isinstance(upload, bytes) else upload) as archive:
+            wanted = _wanted(archive, max_bytes, max_files)
+            folder.mkdir(parents=True, exist_ok=True)
+            left = max_bytes
+            for name, member in wanted.items():
+                target = folder.joinpath(*PurePosixPath(name).parts)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with archive.open(member) as packed, open(target, "xb") as file:
+                    written.append(target)
+                    while block := packed.read(BLOCK):
+                        left -= len(block)
+                        if left < 0:
+                            raise DataError(_too_large(max_bytes))
+                        file.write(block)
+    except BaseException as error:
+        for path in written:
+            path.unlink(missing_ok=True)
+        if isinstance(error, DataError):
+            raise
+        if isinstance(
+            error, (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+        ):
+            raise DataError(
+                f"the upload is not a zip file that can be read ({error}); zip the folder again"
+            ) from error
+        if isinstance(error, FileExistsError):
+            raise DataError(
+                f"{folder} already holds {error.filename}; unpack into an empty folder"
+            ) from error
+        if isinstance(error, OSError):
+            raise DataError(f"the upload cannot be unpacked: {error.strerror or error}") from error
+        raise
+    return folder
+
+
+def _wanted(archive: zipfile.ZipFile, max_bytes: int, max_files: int) -> dict[str, zipfile.ZipInfo]:
+    members = archive.infolist()
+    if len(members) > max_files:
+        raise DataError(f"the zip holds {len(members)} entries, more than {max_files}; send fewer clips")
+    wanted: dict[str, zipfile.ZipInfo] = {}
+    kinds: set[str] = set()
+    total = 0
+    for member in members:
+        # Whoever zips under Windows with the wrong tool stores backslashes.
+        name = member.filename.replace("\\", "/")
+        parts = name.split("/")
+        if name.startswith("/") or ".." in parts or ":" in parts[0] or any(ord(c) < 32 for c in name):
+            raise DataError(
+                f"the zip holds the path {name!r}, which leads out of its folder; zip the folder again"
+            )
+        kind = stat.S_IFMT(member.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+            raise DataError(f"the zip holds {name!r}, a link or device; send plain files")
+        if name.endswith("/") or any(p.startswith((".", "_")) for p in parts):
+            continue  # folders, and what the Mac's Finder adds (__MACOSX/._1.wav)
+        ending = os.path.splitext(name)[1].lower()
+        kinds.add(ending or "no ending")
+        if ending not in AUDIO | IMAGES:
+            continue
+        if member.flag_bits & 1:
+            raise DataError(f"{name!r} in the zip is encrypted; send it without a password")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            # LZMA lets the sender choose how much memory the reader sets aside, up to 4 GB.
+            raise DataError(
+                f"{name!r} in the zip is packed in an unusual way; zip the folder with the usual settings"
+            )
+        if len(name) > MAX_NAME:
+            raise DataError(
+                f"the zip holds a path of {len(name)} characters, more than {MAX_NAME}; shorten its names"
+            )
+        name = str(PurePosixPath(name))
+        if name in wanted:
+            raise DataError(f"the zip holds {name!r} twice; zip the folder again")
+        total += member.file_size
+        if total > max_bytes:
+            raise DataError(_too_large(max_bytes))
+        wanted[name] = member
+    if not wanted:
+        found = f" (it holds {some(sorted(kinds))})" if kinds else " (it is empty)"
+        raise DataError(f"the zip holds no clips or images{found}; {EXPECTED}")
+    return wanted
+
+
+def _too_large(max_bytes: int) -> str:
+    return f"the zip unpacks to more than {max_bytes / 2**20:.0f} MB; send fewer or shorter clips"
