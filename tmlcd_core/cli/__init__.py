@@ -1,7 +1,8 @@
 """The command line: `python -m tmlcd_core COMMAND`.
 
-Every module of this package is one command: its `register(commands)` adds a parser with `add_command` and gives it a
-handler. A handler takes the parsed arguments and returns a `Report`; it raises a `TmlcdError` for bad input.
+Every module of this package is one command: its `register(commands)` adds a parser with `add_command` and
+gives it a handler. A handler takes the parsed arguments and returns a `Report`; it raises a `TmlcdError`
+for bad input.
 """
 
 from tmlcd_core.cli.command import Report, add_command, main

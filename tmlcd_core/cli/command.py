@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complain("error", "interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader (`| head`) has seen enough; keep the interpreter from complaining when it flushes at exit.
+        # The reader (`| head`) has seen enough; the interpreter is not to complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except Exception as error:  # the last resort: a fault of ours, told in one line

@@ -1,6 +1,7 @@
-"""A file of named arrays that knows when it is damaged: one line with a digest, one line of JSON, then raw numbers.
+"""A file of named arrays that knows when it is damaged: a line with a digest, a line of JSON, raw numbers.
 
-`.npz` has no digest of its own and may hold pickles; here a reader gets exactly what was written, or a `DataError`.
+`.npz` has no digest of its own and may hold pickles; here a reader gets exactly what was written, or a
+`DataError`.
 """
 
 from __future__ import annotations
@@ -81,13 +82,13 @@ def write_arrays(
 
 
 def read_arrays(path: str | Path) -> tuple[dict[str, NDArray], dict[str, Any]]:
-    """The arrays and the meta data of a file of `write_arrays`; a `DataError` says what is wrong with any other."""
+    """The arrays and the meta data of a file of `write_arrays`; of any other, a `DataError`."""
     raw = np.fromfile(path, dtype=np.uint8)
     head = raw[:_BODY_AT].tobytes()
     if not head.startswith(MAGIC) or len(head) < _BODY_AT:
         raise DataError(f"{path} is not a file of arrays")
-    digest = blake2b(raw[_BODY_AT:], digest_size=DIGEST_BYTES).hexdigest().encode()
-    if digest != head[_DIGEST_AT:-1]:
+    digest = blake2b(raw[_BODY_AT:].data, digest_size=DIGEST_BYTES).hexdigest().encode()
+    if digest + b"\n" != head[_DIGEST_AT:]:
         raise DataError(f"{path} is damaged: its digest does not match")
     # What follows was written by `write_arrays`, as its digest shows, so it is well formed.
     start = _BODY_AT + int((raw[_BODY_AT:] == ord("\n")).argmax()) + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
@@ -96,10 +97,8 @@ class FeatureCache:
             _warn(f"the cached features {path} cannot be read ({error.strerror}); they are made again")
         except DataError as error:
             _warn(f"{error}; the features are made again")
-            try:
+            with contextlib.suppress(OSError):  # read-only: the next writer will warn about it
                 path.unlink(missing_ok=True)
-            except OSError:
-                pass  # read-only: the next writer will warn about it
         return None
 
     def store(

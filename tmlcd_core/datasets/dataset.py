@@ -15,9 +15,10 @@ Kind = Literal["audio", "image", "vector"]
 class Source(Protocol):
     """Classes of raw media, each an ordered list that always comes out the same.
 
-    `media(label, indices)` gives, for audio, a float32 array (n, samples) of one-second clips at `sample_rate`; for
-    images, a uint8 array (n, height, width, 3); for vectors, a float32 array (n, d). `key` is a short digest of
-    all that determines the media: it names the cached features. A label that a source cannot serve is a `DataError`.
+    `media(label, indices)` gives, for audio, a float32 array (n, samples) of one-second clips at
+    `sample_rate`; for images, a uint8 array (n, height, width, 3); for vectors, a float32 array (n, d).
+    `key` is a short digest of all that determines the media: it names the cached features. A label that a
+    source cannot serve is a `DataError`.
     """
 
     name: str
@@ -37,9 +38,10 @@ class Source(Protocol):
 
 @runtime_checkable
 class PartialSource(Protocol):
-    """What a source has besides if it finds out only on reading which of its media are usable: a folder of files.
+    """What a source has besides if only reading shows which of its media are usable: a folder of files.
 
-    `read` gives the usable ones of `indices` and which they are, and puts the others into `skipped` (name -> reason).
+    `read` gives the usable ones of `indices` and which they are, and puts the others into `skipped` (name
+    -> reason).
     """
 
     skipped: dict[str, str]
@@ -49,7 +51,7 @@ class PartialSource(Protocol):
 
 @dataclass(frozen=True)
 class Dataset:
-    """Features of some classes of a source: row i of `X` has label `y[i]` and is medium `index[i]` of its class."""
+    """Features of some classes: row i of `X` has label `y[i]` and is medium `index[i]` of its class."""
 
     name: str
     X: NDArray[np.float32]

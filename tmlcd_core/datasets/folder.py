@@ -32,14 +32,15 @@ REPORT_EVERY = 1000  # files
 class FolderSource:
     """Clips or images of a folder, one class per sub-folder.
 
-    Known layouts: a folder per class (Speech Commands; folders within it are searched too), `train/` with a folder per
-    class (ImageNet), files `LABEL_anything` in one flat folder (Free Spoken Digit Dataset), files
-    `LABEL_SPEAKER_take` in a folder per speaker (AudioMNIST). Names that begin with `.` or `_` are left out
-    (`_background_noise_`). Whichever of clips and images are more numerous make the source.
+    Known layouts: a folder per class (Speech Commands; folders within it are searched too), `train/` with a
+    folder per class (ImageNet), files `LABEL_anything` in one flat folder (Free Spoken Digit Dataset),
+    files `LABEL_SPEAKER_take` in a folder per speaker (AudioMNIST). Names that begin with `.` or `_` are
+    left out (`_background_noise_`). Whichever of clips and images are more numerous make the source.
 
-    The scan looks at names, sizes and dates only. A file that turns out to be unreadable is skipped when its turn
-    comes, so the others keep their indices; `check` decodes every one. Within a class the files are ordered by a
-    digest of their names: the first n are a fair sample of speakers and takes, the same on every machine.
+    The scan looks at names, sizes and dates only. A file that turns out to be unreadable is skipped when
+    its turn comes, so the others keep their indices; `check` decodes every one. Within a class the files
+    are ordered by a digest of their names: the first n are a fair sample of speakers and takes, the same on
+    every machine.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ class FolderSource:
         for label in self.classes:
             for name in self._files[label]:
                 try:
-                    status = os.stat(self.path / name)
+                    status = os.stat(os.path.join(self.path, name))
                     seen = f"\0{status.st_size}\0{status.st_mtime_ns}\0"
                 except OSError:
                     seen = "\0gone\0"
@@ -153,7 +154,8 @@ class FolderSource:
             return fit_image(load_image(path))
         except (DataError, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            self.skipped[printable(name)] = printable(reason)
+            # Shown to whoever uploaded the file, for whom this machine's paths mean nothing.
+            self.skipped[printable(name)] = printable(reason.replace(str(path), path.name))
             return None
 
     def _scan(self, progress: Progress) -> tuple[dict[str, list[str]], Kind]:
@@ -255,7 +257,7 @@ def _is_class(folder: Path) -> bool:
 
 
 def _walk(root: Path, skipped: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """(class folder or "", file relative to root); linked folders below a class are not followed, as they may loop."""
+    """(class folder or "", file relative to root); links to folders within a class may loop: not followed."""
     pending = [""]
     while pending:
         inside = pending.pop()

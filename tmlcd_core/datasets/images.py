@@ -1,4 +1,4 @@
-"""Images that others collected: scikit-learn's digits, always there, and three sets that torchvision downloads."""
+"""Images that others collected: scikit-learn's digits, always there, and three that torchvision downloads."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class DigitsSource(_Images):
 
 @dataclass(frozen=True)
 class Download:
-    """A set that torchvision fetches: its class there with the arguments, the size, and what must be on disk."""
+    """A set that torchvision fetches: its class there with the arguments, the size, what must be on disk."""
 
     name: str
     dataset: str
@@ -165,7 +165,8 @@ class DownloadedSource(_Images):
     which
         `CIFAR10` or `FASHION_MNIST`.
     download
-        Fetch it if it is absent; otherwise that is a `DataError` which says what is missing and where it would go.
+        Fetch it if it is absent; otherwise that is a `DataError` which says what is missing and where it
+        would go.
     """
 
     def __init__(self, which: Download, download: bool = False) -> None:
@@ -178,7 +179,8 @@ class DownloadedSource(_Images):
             found = self._which.open(self._which.folder())
         except (RuntimeError, OSError, ValueError, EOFError) as error:
             raise DataError(
-                f"{self.name} in {self._which.folder()} is damaged ({error}); remove that folder and download it again"
+                f"{self.name} in {self._which.folder()} is damaged ({error}); "
+                "remove that folder and download it again"
             ) from error
         names = np.array([name.replace("/", " or ") for name in found.classes])  # type: ignore[attr-defined]
         labels = names[np.asarray(found.targets)]  # type: ignore[attr-defined]
@@ -194,7 +196,8 @@ class ImagenetteSource(FolderSource):
     Parameters
     ----------
     download
-        Fetch it if it is absent; otherwise that is a `DataError` which says what is missing and where it would go.
+        Fetch it if it is absent; otherwise that is a `DataError` which says what is missing and where it
+        would go.
     progress
         Told about the scan.
     """

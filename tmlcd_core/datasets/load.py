@@ -32,8 +32,8 @@ def load(
 ) -> Dataset:
     """Features of the first `per_class` usable media of each class; fewer where a class has no more.
 
-    Every class has a file of its own in the cache, and a longer request continues it: another word, or more clips of
-    a word, costs only what is new.
+    Every class has a file of its own in the cache, and a longer request continues it: another word, or more
+    clips of a word, costs only what is new.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def load(
 def _class_features(
     make: _Maker, label: str, wanted: int, cache: FeatureCache, keys: tuple[str, ...], tell: _Counted
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Features of the first `wanted` usable media of a class and their indices: from the cache, then new ones."""
+    """Features and indices of the first `wanted` usable media of a class: from the cache, then new ones."""
     source = make.source
     blocks: list[NDArray[np.float32]] = []
     index: list[int] = []
@@ -145,7 +145,16 @@ class _Maker:
             return np.asarray(media, np.float32).mean(axis=3).reshape(len(media), -1) / 255
         if self.source.kind == "image":
             return self.extractor.transform_images(media)
-        return self.extractor.transform(media)
+        return self.extractor.transform(self._resampled(media))
+
+    def _resampled(self, clips: NDArray[np.float32]) -> NDArray[np.float32]:
+        assert self.extractor is not None and self.source.sample_rate is not None
+        have, want = self.source.sample_rate, self.extractor.sample_rate
+        if have == want:
+            return clips
+        import soxr
+
+        return np.stack([soxr.resample(clip, have, want) for clip in clips])
 
 
 class _Counted:

@@ -1,8 +1,9 @@
 """The ready-made pack in `data/`: the features of one experiment of the paper and a few clips to hear.
 
-It lets the app show a run before eSpeak, torch or a sound library is loaded: reading it needs numpy alone. One byte per
-feature, scaled between the feature's extremes, keeps 99.5 % of a kNN's decisions on 2,100 clips and its accuracy
-(float16, at twice the size, keeps 99.2 %); xz brings the paper's 4,800 clips of three words and a new one to 2.6 MB.
+It lets the app show a run before eSpeak, torch or a sound library is loaded: reading it needs numpy alone.
+One byte per feature, scaled between the feature's extremes, keeps 99.5 % of a kNN's decisions on 2,100
+clips and its accuracy (float16, at twice the size, keeps 99.2 %); xz brings the paper's 4,800 clips of
+three words and a new one to 2.6 MB.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tmlcd_core.datasets.arrayfile import read_arrays, write_arrays
 from tmlcd_core.datasets.cache import FeatureCache
@@ -41,10 +41,10 @@ XZ = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 0, "lp"
 
 @dataclass(frozen=True)
 class Pack:
-    """A default experiment: `train` + `per_class` clips of each class, where `new` replaces `old` in the second half.
+    """A default experiment: `train` + `per_class` clips of each class; `new` replaces `old` half-way.
 
-    `data` has `train + per_class` rows of the words that stay, `train + per_class / 2` of `old` and `per_class / 2` of
-    `new`; `clips` are FLAC files to hear, by word.
+    `data` has `train + per_class` rows of the words that stay, `train + per_class / 2` of `old` and
+    `per_class / 2` of `new`; `clips` are FLAC files to hear, by word.
     """
 
     data: Dataset
@@ -66,11 +66,11 @@ def make_pack(
     progress: Progress = silent,
     cache: FeatureCache | None = None,
 ) -> int:
-    """Write the pack to `folder`; its size in bytes. The last word replaces the one before it in mid-stream."""
+    """Write the pack to `folder`; its size in bytes. Half-way the last word replaces the one before it."""
     if len(words) < 3:
         raise ConfigError(f"words are {list(words)}; give at least two to begin with and a new one")
     *stay, old, new = words
-    rows = {word: train + per_class for word in stay}
+    rows = dict.fromkeys(stay, train + per_class)
     rows |= {old: train + per_class // 2, new: per_class // 2}
     parts = [load(source, [word], n, extractor, progress=progress, cache=cache) for word, n in rows.items()]
     for word, part in zip(rows, parts, strict=True):

@@ -18,7 +18,7 @@ SEA_CONCEPTS = (
 
 @dataclass(frozen=True)
 class SyntheticStream:
-    """Points in the order of time: row t of `X` has label `y[t]`; a new concept begins at each index of `changes`."""
+    """Points in the order of time, row t of `X` with label `y[t]`; `changes` are where new concepts begin."""
 
     name: str
     X: NDArray[np.float32]
@@ -42,9 +42,9 @@ def gaussian_stream(
 ) -> SyntheticStream:
     """Gaussian classes on a circle, of which the first drifts.
 
-    `mean`: its mean goes the `strength`-th part of the way to the next class's mean, which is 3 standard deviations
-    away; the other classes stay. `covariance`: its cloud grows `1 + 3 strength` times along the line to the next
-    class, around the same mean.
+    `mean`: its mean goes the `strength`-th part of the way to the next class's mean, which is 3 standard
+    deviations away; the other classes stay. `covariance`: its cloud grows `1 + 3 strength` times along the
+    line to the next class, around the same mean.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def hyperplane_stream(
     points = iter(plane)
     still = list(islice(points, at))
     plane.mag_change = speed
-    return _stream("hyperplane", still + list(islice(points, n - at)), (at,) if 0 < speed and at < n else ())
+    return _stream("hyperplane", still + list(islice(points, n - at)), (at,) if speed > 0 and at < n else ())
 
 
 def sea_stream(n: int = 4000, concepts: int = 4, noise: float = 0.1, seed: int = 0) -> SyntheticStream:

@@ -25,12 +25,13 @@ def extract_upload(
     max_bytes: int = MAX_BYTES,
     max_files: int = MAX_FILES,
 ) -> Path:
-    """Unpack the clips and images of a zip into `folder` (made if absent); open it with `FolderSource` afterwards.
+    """Unpack the clips and images of a zip into `folder` (made if absent), for `FolderSource` to open.
 
-    Only sound and image files are written, under names made of their own safe parts. An absolute path, `..`, a
-    link, an encrypted file or a size over the limits refuses the whole upload: who sends one of these did not
-    zip a folder of clips. The declared sizes are checked first and the real ones while unpacking, so a zip bomb
-    costs at most `max_bytes` of disk, which are given back. Other files are left out.
+    Only sound and image files are written, under names made of their own safe parts. An absolute path,
+    `..`, a link, an encrypted file or a size over the limits refuses the whole upload: who sends one of
+    these did not zip a folder of clips. The declared sizes are checked first and the real ones while
+    unpacking, so a zip bomb costs at most `max_bytes` of disk, which are given back. Other files are left
+    out.
 
     Examples
     --------
@@ -90,8 +91,8 @@ def _wanted(archive: zipfile.ZipFile, max_bytes: int, max_files: int) -> dict[st
     for member in members:
         # Whoever zips under Windows with the wrong tool stores backslashes.
         name = member.filename.replace("\\", "/")
-        parts = name.split("/")
-        if name.startswith("/") or ".." in parts or ":" in parts[0] or any(ord(c) < 32 for c in name):
+        parts = PurePosixPath(name).parts  # without "." and empty ones
+        if name.startswith("/") or ".." in parts or ":" in name or any(ord(c) < 32 for c in name):
             raise DataError(
                 f"the zip holds the path {name!r}, which leads out of its folder; zip the folder again"
             )
