@@ -50,10 +50,11 @@ def add_command(commands: Any, name: str, about: str, handler: Handler) -> argpa
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is 0, 2 (bad input), 1 (a fault) or 130 (interrupted)."""
-    warnings.showwarning = _one_line_warning
     try:
         options = _parser().parse_args(arguments)
-        report = options.handler(options)
+        with warnings.catch_warnings():
+            warnings.showwarning = _one_line_warning
+            report = options.handler(options)
         text = json.dumps(plain(report.data), allow_nan=False) if options.json else report.text
         # What a terminal cannot show is escaped rather than a fault.
         encoding = sys.stdout.encoding or "utf-8"

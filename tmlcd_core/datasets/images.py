@@ -78,7 +78,7 @@ class DigitsSource(_Images):
     --------
     >>> source = DigitsSource()
     >>> source.count("7"), int(source.media("7", [0]).sum())
-    (179, 13635)
+    (179, 13050)
     """
 
     name = "digits"
