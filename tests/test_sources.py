@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -28,6 +29,7 @@ from tmlcd_core.datasets import (
     FolderSource,
     ImagenetteSource,
     Source,
+    extract,
     gaussian_stream,
     hyperplane_stream,
     load,
@@ -39,7 +41,7 @@ from tmlcd_core.datasets import (
 from tmlcd_core.datasets.images import CIFAR10, FASHION_MNIST, IMAGENETTE
 from tmlcd_core.datasets.pack import FILE
 from tmlcd_core.errors import ConfigError, DataError
-from tmlcd_core.features import Extractor
+from tmlcd_core.features import EFFECTS, Extractor
 
 pytest.importorskip("sklearn")
 REPOSITORY = Path(__file__).parents[1]
@@ -225,6 +227,49 @@ def test_a_wrong_digest_is_refused(
     with pytest.raises(DataError, match="cannot be downloaded"):
         open_source("cifar10", download=True)
     assert not CIFAR10.present()
+
+
+# Effects
+
+
+def test_effects_go_through_the_cache_and_are_the_same_in_any_batch() -> None:
+    source, cut = DigitsSource(), EFFECTS["image noise"]
+    plain = load(source, ["3", "8"], 6, None)
+    noisy = load(source, ["3", "8"], 6, None, cut, 0.5, seed=4)
+    assert len(FeatureCache().entries()) == 4 and not np.array_equal(plain.X, noisy.X)
+    longer = load(source, ["8"], 9, None, cut, 0.5, seed=4)
+    np.testing.assert_array_equal(longer.X[:6], noisy.X[6:])
+    strengths = np.array([0.5, 0.0, 1.0])
+    mixed = extract(source, "8", [7, 2, 4], None, cut, strengths, seed=4)
+    full = load(source, ["8"], 9, None, cut, 1.0, seed=4)
+    np.testing.assert_array_equal(mixed, [longer.X[7], plain.X[6 + 2], full.X[4]])
+    assert not np.array_equal(load(source, ["8"], 9, None, cut, 1.0, seed=5).X, full.X)
+
+
+def test_classes_do_not_share_noise() -> None:
+    class Grey(DigitsSource):
+        key = "grey"
+
+        def media(self, label: str, indices: Sequence[int]) -> NDArray[np.uint8]:
+            return np.full((len(indices), 8, 8, 3), 128, np.uint8)
+
+    data = load(Grey(), ["1", "2"], 3, None, EFFECTS["image noise"])
+    assert len(np.unique(data.X, axis=0)) == 6
+
+
+def test_own_effects_are_not_cached() -> None:
+    own = replace(EFFECTS["darkness"], change=lambda image, strength, rng: image // 2)
+    load(DigitsSource(), ["1"], 3, None, own)
+    assert not FeatureCache().entries()
+
+
+def test_bad_effects() -> None:
+    with pytest.raises(ConfigError, match="is for audio"):
+        load(DigitsSource(), ["1"], 3, None, EFFECTS["white noise"])
+    with pytest.raises(ConfigError, match="strength is nan"):
+        load(DigitsSource(), ["1"], 3, None, EFFECTS["darkness"], float("nan"))
+    with pytest.raises(ConfigError, match="no indices"):
+        extract(DigitsSource(), "1", [], None)
 
 
 # Registry

@@ -4,7 +4,7 @@ from tmlcd_core.datasets.cache import CacheWarning, FeatureCache, cache_folder
 from tmlcd_core.datasets.dataset import Dataset, Kind, PartialSource, Source
 from tmlcd_core.datasets.folder import FolderSource
 from tmlcd_core.datasets.images import DigitsSource, DownloadedSource, ImagenetteSource
-from tmlcd_core.datasets.load import load
+from tmlcd_core.datasets.load import extract, load
 from tmlcd_core.datasets.pack import Pack, load_pack, make_pack
 from tmlcd_core.datasets.registry import SOURCES, open_source
 from tmlcd_core.datasets.synthetic import SyntheticStream, gaussian_stream, hyperplane_stream, sea_stream
@@ -25,6 +25,7 @@ __all__ = [
     "Source",
     "SyntheticStream",
     "cache_folder",
+    "extract",
     "extract_upload",
     "gaussian_stream",
     "hyperplane_stream",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
@@ -65,9 +65,9 @@ def write_arrays(
     for part in parts:
         digest.update(part)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=path.parent)
+    temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(MAGIC + digest.hexdigest().encode() + b"\n")
             for part in parts:
                 file.write(part)
@@ -76,7 +76,7 @@ def write_arrays(
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     return size
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.datasets.cache import FeatureCache
 from tmlcd_core.datasets.dataset import Dataset, PartialSource, Source
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from tmlcd_core.features import Effect, Extractor
 
 CHUNK = 256  # media at a time: 23 MB of clips, 39 MB of photographs
-RECIPE = "1"  # to be raised when the same media and extractor give other features than before
+RECIPE = "1"  # to be raised when the same media, effect and extractor give other features than before
 
 
 def load(
@@ -26,6 +28,7 @@ def load(
     per_class: int,
     extractor: Extractor | None,
     effect: Effect | None = None,
+    strength: float = 1.0,
     seed: int = 0,
     progress: Progress = silent,
     cache: FeatureCache | None = None,
@@ -41,12 +44,12 @@ def load(
         What to take. Rows come class by class, in the order of `classes`.
     extractor
         None takes vectors as they are and images as grey pixels in 0..1.
-    effect
-        A disturbance at full strength of every clip or image before the extractor.
+    effect, strength
+        What disturbs every clip or image before the extractor, from 0 (not at all) to 1 (fully).
     seed
         Of the effect's own randomness; clip i meets the same noise however many are asked for.
     cache
-        `FeatureCache()` unless given.
+        `FeatureCache()` unless given. An effect that is not one of `EFFECTS` is computed anew each time.
 
     Examples
     --------
@@ -61,16 +64,13 @@ def load(
         raise ConfigError(f"per_class is {per_class}; ask for at least 1 clip or image of each class")
     if not classes or len(set(classes)) != len(classes):
         raise ConfigError(f"classes are {list(classes)}; name at least one, and none twice")
-    if extractor is None and source.kind == "audio":
-        raise ConfigError(f"{source.name} holds clips, which need an extractor; give Extractor()")
-    if extractor is not None and source.kind == "vector":
-        raise ConfigError(f"{source.name} holds vectors, which need no extractor; give None")
-    cache = FeatureCache() if cache is None else cache
+    if not 0 <= strength <= 1:
+        raise ConfigError(f"strength is {strength}; give a number from 0 (none) to 1 (full)")
+    way = _Way(source, extractor, effect, seed)
     wanted = {label: min(per_class, source.count(label)) for label in classes}
-    make = _Maker(source, extractor, effect, seed)
-    keys = (source.key, make.key)
-    tell = _Counted(progress, sum(wanted.values()))
-    parts = [_class_features(make, label, wanted[label], cache, keys, tell) for label in classes]
+    shelf = _Shelf(FeatureCache() if cache is None else cache, way, strength)
+    tell = _Tally(progress, sum(wanted.values()))
+    parts = [_class_features(way, strength, label, wanted[label], shelf, tell) for label in classes]
     return Dataset(
         name=source.name,
         X=np.concatenate([X for X, _ in parts]),
@@ -80,26 +80,59 @@ def load(
     )
 
 
+def extract(
+    source: Source,
+    label: str,
+    indices: Sequence[int],
+    extractor: Extractor | None,
+    effect: Effect | None = None,
+    strength: ArrayLike = 1.0,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> NDArray[np.float32]:
+    """Features of chosen media of one class, uncached: for a drift whose strength changes on the way.
+
+    `strength` is one number or one for each index. Medium i has the features that `load` gives it at that
+    strength.
+
+    Examples
+    --------
+    >>> from tmlcd_core.datasets import DigitsSource
+    >>> extract(DigitsSource(), "3", [7, 0, 7], extractor=None).shape
+    (3, 64)
+    """
+    way = _Way(source, extractor, effect, seed)
+    numbers = [int(i) for i in indices]
+    strengths = np.broadcast_to(np.asarray(strength, np.float64), len(numbers))
+    blocks = []
+    for start in range(0, len(numbers), CHUNK):
+        part = numbers[start : start + CHUNK]
+        blocks.append(way.features(label, source.media(label, part), part, strengths[start : start + CHUNK]))
+        progress(start + len(part), len(numbers), f"features of {label}")
+    if not blocks:
+        raise ConfigError("no indices; name at least one clip or image")
+    return np.concatenate(blocks)
+
+
 def _class_features(
-    make: _Maker, label: str, wanted: int, cache: FeatureCache, keys: tuple[str, ...], tell: _Counted
+    way: _Way, strength: float, label: str, wanted: int, shelf: _Shelf, tell: _Tally
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Features and indices of the first `wanted` usable media of a class: from the cache, then new ones."""
-    source = make.source
+    source = way.source
     blocks: list[NDArray[np.float32]] = []
     index: list[int] = []
     skipped: dict[str, str] = {}
-    tried = 0
-    if found := cache.fetch(source.name, label, keys):
+    tried, count = 0, source.count(label)
+    if found := shelf.fetch(label):
         arrays, meta = found
         blocks, index, skipped = [arrays["X"]], arrays["index"].tolist(), meta["skipped"]
         tried = int(meta["tried"])
         if isinstance(source, PartialSource):
             source.skipped.update(skipped)
-    cached, count = len(index), source.count(label)
-    tell.add(min(cached, wanted), label)
+    tell.add(min(len(index), wanted), label)
     fresh = False
     while len(index) < wanted and tried < count:
-        turn = range(tried, min(tried + min(CHUNK, wanted - len(index)), count))
+        turn = range(tried, min(tried + CHUNK, tried + wanted - len(index), count))
         if isinstance(source, PartialSource):
             known = set(source.skipped)
             media, kept = source.read(label, turn)
@@ -107,7 +140,7 @@ def _class_features(
         else:
             media, kept = source.media(label, turn), list(turn)
         if kept:
-            blocks.append(make.features(label, media, kept))
+            blocks.append(way.features(label, media, kept, strength))
             index += kept
         tried, fresh = turn.stop, True
         tell.add(len(kept), label)
@@ -118,46 +151,70 @@ def _class_features(
         )
     X, order = np.concatenate(blocks), np.array(index, np.int64)
     if fresh:
-        cache.store(
-            source.name,
-            label,
-            keys,
-            {"X": X, "index": order},
-            {"rows": len(order), "tried": tried, "skipped": skipped},
-        )
+        shelf.store(label, {"X": X, "index": order}, {"rows": len(order), "tried": tried, "skipped": skipped})
     return X[:wanted], order[:wanted]
 
 
-class _Maker:
-    """Media of one source to features, by one extractor and effect."""
+@dataclass(frozen=True)
+class _Way:
+    """The way from one source's media to features."""
 
-    def __init__(self, source: Source, extractor: Extractor | None, effect: Effect | None, seed: int) -> None:
-        self.source, self.extractor, self.effect, self.seed = source, extractor, effect, seed
-        disturbed = f"{effect.key} {seed}" if effect is not None else "no effect"
-        self.key = f"{RECIPE}\0{extractor.key if extractor is not None else 'raw'}\0{disturbed}"
+    source: Source
+    extractor: Extractor | None
+    effect: Effect | None
+    seed: int
 
-    def features(self, label: str, media: NDArray, index: Sequence[int]) -> NDArray[np.float32]:
+    def __post_init__(self) -> None:
+        name, kind = self.source.name, self.source.kind
+        if self.extractor is None and kind == "audio":
+            raise ConfigError(f"{name} holds clips, which need an extractor; give Extractor()")
+        if self.extractor is not None and kind == "vector":
+            raise ConfigError(f"{name} holds vectors, which need no extractor; give None")
+        if self.effect is not None and self.effect.kind != kind:
+            raise ConfigError(f"{self.effect.name!r} is for {self.effect.kind}, and {name} holds {kind}")
+
+    def features(
+        self, label: str, media: NDArray, index: Sequence[int], strength: ArrayLike
+    ) -> NDArray[np.float32]:
         if self.effect is not None:
-            media = self.effect(media)
+            # Clip i of one word and clip i of another are not to meet the same noise.
+            seed = int(np.random.SeedSequence([self.seed, zlib.crc32(label.encode())]).generate_state(1)[0])
+            rate = self.source.sample_rate or 0
+            media = self.effect(media, strength, seed=seed, indices=index, sample_rate=rate)
         if self.source.kind == "vector":
             return np.asarray(media, np.float32)
         if self.extractor is None:
             return np.asarray(media, np.float32).mean(axis=3).reshape(len(media), -1) / 255
         if self.source.kind == "image":
             return self.extractor.transform_images(media)
-        return self.extractor.transform(self._resampled(media))
-
-    def _resampled(self, clips: NDArray[np.float32]) -> NDArray[np.float32]:
-        assert self.extractor is not None and self.source.sample_rate is not None
-        have, want = self.source.sample_rate, self.extractor.sample_rate
-        if have == want:
-            return clips
-        import soxr
-
-        return np.stack([soxr.resample(clip, have, want) for clip in clips])
+        return self.extractor.transform(
+            _resampled(media, self.source.sample_rate, self.extractor.sample_rate)
+        )
 
 
-class _Counted:
+class _Shelf:
+    """The cached classes of one way at one strength; none at all if they could not be told from others."""
+
+    def __init__(self, cache: FeatureCache, way: _Way, strength: float) -> None:
+        self.cache, self.source = cache, way.source.name
+        disturbed, self.open = "no effect", True
+        if way.effect is not None:
+            from tmlcd_core.features import EFFECTS
+
+            disturbed = f"{way.effect.name} {float(strength)!r} {way.seed}"
+            self.open = EFFECTS.get(way.effect.name) is way.effect
+        stem = way.extractor.key if way.extractor is not None else "raw"
+        self.keys = (way.source.key, RECIPE, stem, disturbed)
+
+    def fetch(self, label: str) -> tuple[dict[str, NDArray], dict] | None:
+        return self.cache.fetch(self.source, label, self.keys) if self.open else None
+
+    def store(self, label: str, arrays: dict[str, NDArray], meta: dict) -> None:
+        if self.open:
+            self.cache.store(self.source, label, self.keys, arrays, meta)
+
+
+class _Tally:
     """Adds up what is done, for `progress`."""
 
     def __init__(self, progress: Progress, total: int) -> None:
@@ -166,3 +223,11 @@ class _Counted:
     def add(self, rows: int, label: str) -> None:
         self.done += rows
         self.progress(self.done, self.total, f"features of {label}")
+
+
+def _resampled(clips: NDArray[np.float32], have: int | None, want: int) -> NDArray[np.float32]:
+    if have is None or have == want:
+        return clips
+    import soxr
+
+    return np.stack([soxr.resample(clip, have, want) for clip in clips])

@@ -1,15 +1,15 @@
 """The ready-made pack in `data/`: the features of one experiment of the paper and a few clips to hear.
 
 It lets the app show a run before eSpeak, torch or a sound library is loaded: reading it needs numpy alone.
-One byte per feature, scaled between the feature's extremes, keeps 99.5 % of a kNN's decisions on 2,100
-clips and its accuracy (float16, at twice the size, keeps 99.2 %); xz brings the paper's 4,800 clips of
-three words and a new one to 2.6 MB.
+One byte per feature, scaled between the feature's extremes, keeps 99.5 % of a kNN's decisions on 2,100 clips
+and its accuracy (float16, at twice the size, keeps 99.2 %). Differences between neighbours in frequency,
+deflated, bring the paper's 4,800 clips of three words and a new one to 2.7 MB: as small as xz makes them, and
+unpacked in an eighth of its time.
 """
 
 from __future__ import annotations
 
 import io
-import lzma
 import shutil
 import zlib
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tmlcd_core.datasets.arrayfile import read_arrays, write_arrays
 from tmlcd_core.datasets.cache import FeatureCache
@@ -35,8 +36,6 @@ MAX_BYTES = 3_000_000
 PLACE = Path(__file__).resolve().parents[2] / "data"
 FILE = "default.pack"
 LEVELS = 255
-# No literal context: the bytes are samples of smooth quantities, not text.
-XZ = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 0, "lp": 0, "pb": 0}]
 
 
 @dataclass(frozen=True)
@@ -67,6 +66,8 @@ def make_pack(
     cache: FeatureCache | None = None,
 ) -> int:
     """Write the pack to `folder`; its size in bytes. Half-way the last word replaces the one before it."""
+    if source.kind != "audio":
+        raise ConfigError(f"{source.name} holds no clips; the pack is of sound")
     if len(words) < 3:
         raise ConfigError(f"words are {list(words)}; give at least two to begin with and a new one")
     *stay, old, new = words
@@ -82,7 +83,7 @@ def make_pack(
     low = X.min(axis=0)
     step = (X.max(axis=0) - low) / LEVELS
     levels = np.rint((X - low) / np.where(step > 0, step, 1)).astype(np.uint8)
-    packed = lzma.compress(levels.tobytes(), filters=XZ)
+    packed = zlib.compress(_differences(levels.reshape(-1, *extractor.shape)).tobytes(), 9)
     folder = Path(folder)
     heard = _write_clips(
         folder / "clips", source, {word: len(part.X) for word, part in zip(rows, parts, strict=True)}
@@ -98,6 +99,7 @@ def make_pack(
         {
             "name": source.name,
             "rows": rows,
+            "shape": extractor.shape,
             "old": old,
             "new": new,
             "train": train,
@@ -121,9 +123,9 @@ def load_pack(folder: str | Path | None = None) -> Pack:
             f"there is no pack in {folder}; make one with `python -m tmlcd_core data pack --out {folder}`"
         ) from None
     rows: dict[str, int] = meta["rows"]
-    levels = np.frombuffer(lzma.decompress(arrays["packed"].tobytes()), np.uint8).reshape(
-        sum(rows.values()), -1
-    )
+    f, height, width = meta["shape"]
+    unpacked = np.frombuffer(zlib.decompress(arrays["packed"]), np.uint8)
+    levels = _levels(unpacked.reshape(-1, f, width, height)).reshape(sum(rows.values()), -1)
     X = levels.astype(np.float32)
     X *= arrays["step"]
     X += arrays["low"]
@@ -141,11 +143,19 @@ def load_pack(folder: str | Path | None = None) -> Pack:
     )
 
 
+def _differences(maps: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Maps (n, f, frequency, time) as (n, f, time, frequency), each value less its neighbour, modulo 256."""
+    return np.diff(maps.transpose(0, 1, 3, 2), axis=3, prepend=np.uint8(0))
+
+
+def _levels(differences: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """What `_differences` was given."""
+    return np.add.accumulate(differences, axis=3, dtype=np.uint8).transpose(0, 1, 3, 2)
+
+
 def _write_clips(folder: Path, source: Source, rows: dict[str, int]) -> int:
     import soundfile
 
-    if source.kind != "audio":
-        return 0
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     size = 0
