@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tmlcd_core.cli import main
+from tmlcd_core.datasets import FeatureCache
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -137,11 +138,14 @@ def test_make_and_cache(tmp_path: Path, clips: Path) -> None:
     cache = tmp_path / "cache"
     made = said(run(cache, "data", "make", str(clips), "--clips", "2", "--json"))
     assert made["rows"] == {"no": 2, "yes": 2} and made["features"] == 715
-    said(run(cache, "data", "make", "digits", "--words", "0", "1", "--clips", "3", "--json"))
+    data = {"X": np.zeros((6, 64), np.float32)}
+    FeatureCache(cache / "features").store("digits", "0", ("k",), data, {"rows": 6})
     shown = said(run(cache, "data", "cache", "--json"))
     assert {name: one["rows"] for name, one in shown["sources"].items()} == {"mine": 4, "digits": 6}
     assert shown["bytes"] == sum(p.stat().st_size for p in cache.rglob("*.features"))
     assert "digits" in run(cache, "data", "cache").stdout
+    done = run(cache, "data", "cache", "--clear", "mne")
+    assert done.returncode == 2 and "there is digits, mine" in done.stderr
     cleared = said(run(cache, "data", "cache", "--clear", "mine", "--json"))
     assert cleared["freed_bytes"] > 0 and list(said(run(cache, "data", "cache", "--json"))["sources"]) == [
         "digits"
@@ -149,14 +153,19 @@ def test_make_and_cache(tmp_path: Path, clips: Path) -> None:
     assert said(run(cache, "data", "cache", "--clear", "--json"))["bytes"] == 0
 
 
-def test_a_damaged_cache_is_a_warning_of_one_line(tmp_path: Path) -> None:
-    arguments = ("data", "make", "digits", "--words", "0", "--clips", "3", "--json")
-    said(run(tmp_path, *arguments))
+def test_a_damaged_cache_is_a_warning_of_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TMLCD_CACHE", str(tmp_path))
+    arguments = ["data", "make", "digits", "--words", "0", "--clips", "3", "--json"]
+    assert main(arguments) == 0
     (path,) = tmp_path.rglob("*.features")
     path.write_bytes(path.read_bytes()[:-5])
-    done = run(tmp_path, *arguments)
-    assert said(done)["rows"] == {"0": 3}
-    (line,) = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+    capsys.readouterr()
+    assert main(arguments) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["rows"] == {"0": 3}
+    (line,) = [line for line in err.splitlines() if line.startswith("warning: ")]
     assert "damaged" in line and "made again" in line
 
 
@@ -173,12 +182,13 @@ def test_a_closed_pipe_is_no_fault(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_speech(tmp_path: Path) -> None:
+def test_speech(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("espeakng_loader")
     made = said(run(tmp_path, "data", "make", "speech", "--words", "yes", "hello", "--clips", "3", "--json"))
     assert made["rows"] == {"yes": 3, "hello": 3} and made["features"] == 715
-    done = run(tmp_path, "data", "make", "speech", "--words", "<b>", "?!", "--json")
-    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    monkeypatch.setenv("TMLCD_CACHE", str(tmp_path))
+    assert main(["data", "make", "speech", "--words", "<b>", "?!", "--json"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_importing_the_command_line_is_quick() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tmlcd_core.cli.command import Report, add_command
-from tmlcd_core.errors import ConfigError
+from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.progress import terminal_bar
 
 CLIPS = 1600  # per word: the paper's 100 to train on and 1,500 to stream (Sec. 7.3)
@@ -107,25 +107,35 @@ def _check(options: argparse.Namespace) -> Report:
 
 
 def _cache(options: argparse.Namespace) -> Report:
-    from tmlcd_core.datasets import FeatureCache
+    from tmlcd_core.datasets import FeatureCache, cache_folder
 
     cache = FeatureCache()
-    if options.clear is not None:
-        freed = cache.clear(options.clear or None)
-        return Report(
-            {"folder": cache.folder, "freed_bytes": freed, "bytes": cache.size()},
-            f"{cache.folder}: {_megabytes(freed)} freed, {_megabytes(cache.size())} left",
-        )
     sources: dict[str, dict[str, int]] = {}
     for entry in cache.entries():
         one = sources.setdefault(entry.source, {"files": 0, "rows": 0, "bytes": 0})
         for name, more in (("files", 1), ("rows", entry.rows), ("bytes", entry.bytes)):
             one[name] += more
+    if options.clear is not None:
+        if options.clear and options.clear not in sources:
+            raise DataError(
+                f"nothing of {options.clear!r} is cached; there is {', '.join(sources) or 'nothing'}"
+            )
+        freed = cache.clear(options.clear or None)
+        return Report(
+            {"folder": cache.folder, "freed_bytes": freed, "bytes": cache.size()},
+            f"{cache.folder}: {_megabytes(freed)} freed, {_megabytes(cache.size())} left",
+        )
+    downloads = cache_folder() / "downloads"
+    fetched = sum(path.stat().st_size for path in downloads.rglob("*") if path.is_file())
     lines = [f"{cache.folder}: {_megabytes(cache.size())}"]
     lines += [
         f"  {name:<20} {one['rows']:>8} rows {_megabytes(one['bytes']):>10}" for name, one in sources.items()
     ]
-    return Report({"folder": cache.folder, "bytes": cache.size(), "sources": sources}, "\n".join(lines))
+    lines.append(f"{downloads}: {_megabytes(fetched)} (--clear leaves them; remove the folder by hand)")
+    return Report(
+        {"folder": cache.folder, "bytes": cache.size(), "sources": sources, "downloads_bytes": fetched},
+        "\n".join(lines),
+    )
 
 
 def _pack(options: argparse.Namespace) -> Report:

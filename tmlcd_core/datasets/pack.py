@@ -124,7 +124,7 @@ def load_pack(folder: str | Path | None = None) -> Pack:
         ) from None
     rows: dict[str, int] = meta["rows"]
     f, height, width = meta["shape"]
-    unpacked = np.frombuffer(zlib.decompress(arrays["packed"]), np.uint8)
+    unpacked = np.frombuffer(zlib.decompress(arrays["packed"].data), np.uint8)
     levels = _levels(unpacked.reshape(-1, f, width, height)).reshape(sum(rows.values()), -1)
     X = levels.astype(np.float32)
     X *= arrays["step"]
