@@ -9,9 +9,12 @@ import struct
 import sys
 import zipfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tmlcd_core.datasets import FeatureCache, FolderSource, extract_upload, load
 from tmlcd_core.errors import DataError
@@ -439,3 +442,26 @@ def test_a_folder_in_use_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="empty folder"):
         extract_upload(packed({"yes/0.wav": b"x", "yes/1.wav": b"theirs"}), tmp_path)
     assert (tmp_path / "yes" / "1.wav").read_bytes() == b"mine" and extracted(tmp_path) == {"yes/1.wav"}
+
+
+@given(
+    cuts=st.lists(st.tuples(st.integers(0, 10**6), st.integers(1, 255)), max_size=6),
+    length=st.integers(0, 10**6),
+)
+@settings(deadline=None, max_examples=150)
+def test_damaged_zips_never_escape(cuts: list[tuple[int, int]], length: int) -> None:
+    data = bytearray(packed({"yes/1.wav": b"a" * 300, "no/2.flac": os.urandom(50), "no/x.txt": b"t"}))
+    for where, flip in cuts:
+        data[where % len(data)] ^= flip
+    if length % 4 == 0:
+        del data[length % len(data) :]
+    with TemporaryDirectory() as outer:
+        folder = Path(outer) / "in" / "here"
+        try:
+            extract_upload(bytes(data), folder, max_bytes=10_000)
+        except DataError:
+            assert not extracted(folder)
+        # Whatever became of it: nothing outside, no links, no more than was allowed.
+        everything = [p for p in Path(outer).rglob("*") if not p.is_dir()]
+        assert all(folder in p.parents and not p.is_symlink() for p in everything)
+        assert sum(p.stat().st_size for p in everything) <= 10_000
