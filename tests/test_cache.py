@@ -126,6 +126,22 @@ def test_media_come_in_bounded_chunks(cache: FeatureCache) -> None:
     assert told[-1] == (900, 900) and told == sorted(told)
 
 
+def test_what_was_done_before_a_cancel_is_kept(cache: FeatureCache) -> None:
+    class Cancel(Exception):
+        pass
+
+    def cancel(done: int, total: int, what: str) -> None:
+        if done >= 512:
+            raise Cancel
+
+    with pytest.raises(Cancel):
+        load(Vectors(), ["a", "b"], 900, None, cache=cache, progress=cancel)
+    again = Vectors()
+    data = load(again, ["a"], 900, None, cache=cache)
+    assert again.asked == [("a", i) for i in range(512, 900)]
+    np.testing.assert_array_equal(data.X[:, 1], np.arange(900))
+
+
 @pytest.mark.parametrize("harm", ["flip header", "flip digest", "flip number", "cut", "empty", "foreign"])
 def test_damage_is_noticed_told_and_repaired(cache: FeatureCache, harm: str) -> None:
     good = load(Vectors(), ["a"], 40, None, cache=cache)

@@ -96,10 +96,15 @@ def md5(data: bytes) -> str:
 def server(tmp_path: Path) -> Iterator[str]:
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *args: object) -> None:
-            pass
+            """Nobody reads it."""
 
     (tmp_path / "served").mkdir()
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path / "served"))) as httpd:
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *args: object) -> None:
+            """torchvision looks for a redirection and hangs up."""
+
+    with Server(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path / "served"))) as httpd:
         Thread(target=httpd.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{httpd.server_address[1]}/"
         httpd.shutdown()

@@ -160,6 +160,7 @@ class FolderSource:
 
     def _scan(self, progress: Progress) -> tuple[dict[str, list[str]], Kind]:
         root = self._root()
+        above = "" if root == self.path else str(root.relative_to(self.path))
         labelled: dict[str, dict[str, list[str]]] = {"audio": {}, "image": {}}
         unlabelled: list[str] = []
         totals: Counter[str] = Counter()
@@ -167,7 +168,7 @@ class FolderSource:
         for seen, (top, name) in enumerate(_walk(root, self.skipped), 1):
             if seen % REPORT_EVERY == 0:
                 progress(seen, seen + REPORT_EVERY, "files found")  # the total is not known beforehand
-            relative = os.path.relpath(os.path.join(root, name), self.path) if root != self.path else name
+            relative = os.path.join(above, name)
             kind = _kind(name)
             if kind is None:
                 if top:  # a licence beside the class folders is nobody's mistake

@@ -129,29 +129,35 @@ def _class_features(
         tried = int(meta["tried"])
         if isinstance(source, PartialSource):
             source.skipped.update(skipped)
+    cached = tried
     tell.add(min(len(index), wanted), label)
-    fresh = False
-    while len(index) < wanted and tried < count:
-        turn = range(tried, min(tried + CHUNK, tried + wanted - len(index), count))
-        if isinstance(source, PartialSource):
-            known = set(source.skipped)
-            media, kept = source.read(label, turn)
-            skipped |= {name: why for name, why in source.skipped.items() if name not in known}
-        else:
-            media, kept = source.media(label, turn), list(turn)
-        if kept:
-            blocks.append(way.features(label, media, kept, strength))
-            index += kept
-        tried, fresh = turn.stop, True
-        tell.add(len(kept), label)
+    try:
+        while len(index) < wanted and tried < count:
+            turn = range(tried, min(tried + CHUNK, tried + wanted - len(index), count))
+            if isinstance(source, PartialSource):
+                known = set(source.skipped)
+                media, kept = source.read(label, turn)
+                skipped |= {name: why for name, why in source.skipped.items() if name not in known}
+            else:
+                media, kept = source.media(label, turn), list(turn)
+            if kept:
+                blocks.append(way.features(label, media, kept, strength))
+                index += kept
+            tried = turn.stop
+            tell.add(len(kept), label)
+    finally:  # someone who cancels half-way finds that half the next time
+        X, order = (
+            np.concatenate(blocks) if blocks else np.empty((0, 0), np.float32),
+            np.array(index, np.int64),
+        )
+        if index and tried > cached:
+            meta = {"rows": len(order), "tried": tried, "skipped": skipped}
+            shelf.store(label, {"X": X, "index": order}, meta)
     if not index:
         reasons = "; ".join(f"{name}: {why}" for name, why in list(skipped.items())[:3])
         raise DataError(
             f"class {label!r} of {source.name} has no usable clip or image ({reasons or 'it is empty'})"
         )
-    X, order = np.concatenate(blocks), np.array(index, np.int64)
-    if fresh:
-        shelf.store(label, {"X": X, "index": order}, {"rows": len(order), "tried": tried, "skipped": skipped})
     return X[:wanted], order[:wanted]
 
 
