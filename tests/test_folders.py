@@ -162,6 +162,13 @@ def test_links(tmp_path: Path) -> None:
     assert source.skipped[os.path.join("yes", "broken.wav")] == "No such file or directory"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_links_in_a_circle(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path)
+    with pytest.raises(DataError, match="cannot be read|expected one folder"):
+        FolderSource(tmp_path)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
 def test_a_pipe_does_not_hang(tmp_path: Path) -> None:
     clip(tmp_path / "yes" / "1.wav")

@@ -68,7 +68,10 @@ class FolderSource:
         self.path = self.path.resolve()
         self.name = printable(self.path.name) or "root"
         self.skipped: dict[str, str] = {}  # file, relative to the folder -> the reason
-        self._files, self.kind = self._scan(progress)
+        try:
+            self._files, self.kind = self._scan(progress)
+        except OSError as error:  # no permission, or links in a circle
+            raise DataError(f"{printable(str(self.path))!r} cannot be read: {error.strerror}") from error
         self.sample_rate: int | None = SAMPLE_RATE if self.kind == "audio" else None
 
     @property
