@@ -406,8 +406,17 @@ def test_too_many_files(tmp_path: Path) -> None:
         (packed({"a/1.exe": b"MZ", "b.zip": b"PK"}), r"holds \.exe, \.zip"),
         (packed({"a.wav": b"x" * 99})[:-30], "not a zip"),
         (packed({"a/1.wav": b"x"}, zipfile.ZIP_LZMA), "unusual way"),
-        (packed({"a/" * 150 + "1.wav": b"x"}), "304 characters|305 characters"),
+        (packed({"a/" * 150 + "1.wav": b"x"}), "305 characters"),
     ],
+    ids=[
+        "nothing",
+        "wav",
+        "empty",
+        "wrong types",
+        "cut",
+        "lzma",
+        "long path",
+    ],  # a zip's bytes hold the time of day
 )
 def test_nothing_to_unpack(tmp_path: Path, data: bytes, match: str) -> None:
     with pytest.raises(DataError, match=match):
