@@ -1,0 +1,126 @@
+"""eSpeak NG, the program that speaks: the one module that knows it.
+
+eSpeak NG is licensed under the GPL-3. It is used here as a data tool: this file runs itself as a child process, which alone
+loads the library, and the two exchange text and samples through pipes. No other module touches it, and nothing loads it
+before a word has to be spoken.
+
+The process also makes the sound repeatable: eSpeak keeps the state of its noise generator between calls, so the same
+bytes come only from the same calls in the same order in a fresh process. One call of `speak` is one such process. It is
+started by its path, not by `multiprocessing`: that would import the caller's main module again (under Streamlit, the whole app).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:  # the child has the standard library only: it starts in 20 ms
+    import numpy as np
+    from numpy.typing import NDArray
+
+SAMPLE_RATE = 22_050  # Hz, what eSpeak NG gives
+FASTEST = 450  # words a minute, eSpeak NG's limit
+PATIENCE = 120.0  # s: a word's utterances take well under one
+
+# From espeak-ng's speak_lib.h.
+_SYNCHRONOUS = 2  # audio output: the synthesis calls back before it returns
+_UTF8 = 1  # flags: text as it stands; neither SSML (0x10) nor [[phonemes]] (0x100) are interpreted
+_RATE, _PITCH = 1, 3  # parameters
+_NO_EXIT = 0x8000  # an initialisation that fails returns an error instead of ending the process
+
+
+class Utterance(NamedTuple):
+    """One way to say a text: an eSpeak voice, a pitch of 0..99 and a rate in words a minute."""
+
+    text: str
+    voice: str
+    pitch: int
+    rate: int
+
+
+def speak(utterances: Sequence[Utterance]) -> list[NDArray[np.int16]]:
+    """Speak each utterance in turn, in a fresh process: 16-bit samples at 22,050 Hz, the same bytes every time.
+
+    Examples
+    --------
+    >>> once = speak([Utterance("six", "en-us", 50, 120), Utterance("six", "en-us", 50, 120)])
+    >>> again = speak([Utterance("six", "en-us", 50, 120), Utterance("six", "en-us", 50, 120)])
+    >>> [bool((a == b).all()) for a, b in zip(once, again)], round(len(once[0]) / SAMPLE_RATE, 1)
+    ([True, True], 0.6)
+    """
+    import numpy as np
+
+    from tmlcd_core.errors import DataError
+
+    try:
+        import espeakng_loader
+    except ImportError as error:
+        raise DataError(
+            "speech is spoken by the package espeakng-loader, which is not installed: pip install espeakng-loader"
+        ) from error
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        __file__,
+        espeakng_loader.get_library_path(),
+        espeakng_loader.get_data_path(),
+    ]
+    request = json.dumps(utterances).encode()
+    try:
+        # run() kills the child on any exception, a KeyboardInterrupt included.
+        child = subprocess.run(command, input=request, capture_output=True, timeout=PATIENCE)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise DataError(
+            f"eSpeak NG could not be run ({error}): check the installation of espeakng-loader"
+        ) from error
+    if child.returncode:
+        last = child.stderr.decode(errors="replace").strip().rsplit("\n", 1)[-1]
+        raise DataError(f"eSpeak NG ended with code {child.returncode}: {last or 'no message'}")
+    spoken: list[NDArray[np.int16]] = []
+    start = 0
+    for _ in utterances:
+        (size,) = struct.unpack_from("<I", child.stdout, start)
+        spoken.append(np.frombuffer(child.stdout, "<i2", size // 2, start + 4))
+        start += 4 + size
+    return spoken
+
+
+def _child(library: str, data: str) -> None:
+    """Read utterances from standard input, write each as its size in bytes and its samples."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
+    lib = ctypes.CDLL(library)
+    callback_type = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+    pieces: list[bytes] = []
+
+    def receive(samples: int | None, count: int, _events: int | None) -> int:
+        if samples and count > 0:
+            pieces.append(ctypes.string_at(samples, 2 * count))
+        return 0
+
+    callback = callback_type(receive)  # a name of its own: ctypes keeps no reference
+    rate = lib.espeak_Initialize(_SYNCHRONOUS, 0, data.encode(), _NO_EXIT)
+    if rate != SAMPLE_RATE:
+        sys.exit(f"eSpeak NG gave {rate} instead of {SAMPLE_RATE} Hz with its data in {data}")
+    lib.espeak_SetSynthCallback(callback)
+    for text, voice, pitch, words_per_minute in json.load(sys.stdin.buffer):
+        if lib.espeak_SetVoiceByName(voice.encode()):
+            sys.exit(f"eSpeak NG has no voice {voice!r}")
+        lib.espeak_SetParameter(_PITCH, pitch, 0)
+        lib.espeak_SetParameter(_RATE, words_per_minute, 0)
+        pieces.clear()
+        encoded = text.encode() + b"\0"
+        if lib.espeak_Synth(encoded, len(encoded), 0, 1, 0, _UTF8, None, None):
+            sys.exit(f"eSpeak NG could not speak {text!r}")
+        sound = b"".join(pieces)
+        sys.stdout.buffer.write(struct.pack("<I", len(sound)) + sound)
+
+
+if __name__ == "__main__":
+    _child(*sys.argv[1:])

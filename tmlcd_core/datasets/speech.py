@@ -1,0 +1,265 @@
+"""Speech commands without a download: any word, spoken by eSpeak NG over noise.
+
+The recipe follows the Synthetic Speech Commands Dataset (Buchner, 2017), on which the paper's Table 1 was measured. What that
+dataset does not publish (its recordings of noise) or what the paper's pipeline hides (how its clips were cut) is replaced
+by four numbers, `jitter`, `clean`, `level` and `factors`, chosen by `benchmarks/tune_speech.py` so that Table 1 comes out.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import astuple, dataclass, replace
+from functools import lru_cache
+from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.datasets.dataset import Kind
+from tmlcd_core.datasets.espeak import FASTEST, SAMPLE_RATE, Utterance, speak
+from tmlcd_core.datasets.noise import NoiseKind, noise
+from tmlcd_core.errors import ConfigError, DataError
+from tmlcd_core.progress import Progress, silent
+
+Variant = Literal["clean", "normal", "very noisy"]
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
+
+WORDS = tuple(
+    """bed bird cat dog down eight five four go happy house left marvin nine no off on one right seven sheila six stop
+    three tree two up wow yes zero""".split()
+)
+MAX_WORD = 40  # characters
+CLIP = SAMPLE_RATE  # samples: one second
+LONGEST = 1.2  # s: longer utterances are dropped, as in the original
+FEWEST = 60  # utterances that must remain of a word; otherwise all are spoken faster
+HASTE = (1.0, 1.7, 3.0)  # how much faster, one after the other, for long words
+CLIPS = 10_000  # offered for each word: more than any experiment asks for
+HEADROOM = 0.99  # of full scale: louder mixtures are turned down, never clipped
+WORKERS = 2  # words spoken at the same time
+REVISION = 1  # of the code below: a change of the samples it gives must change it
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a word becomes a clip.
+
+    Parameters
+    ----------
+    voices, pitches, rates
+        Every combination is one utterance of the word: eSpeak's voices, its pitch of 0..99, words a minute.
+    jitter
+        The word begins at a time drawn uniformly from 0 to this many seconds.
+    peak
+        Range from which the peak of the speech is drawn, of full scale 1.
+    clean
+        Share of the clips that get no noise.
+    level
+        Scales all noise.
+    factors
+        The noise's peak is its ceiling times one of these, times `level`.
+    ceilings
+        The kinds of noise, equally likely, each with its ceiling.
+    """
+
+    voices: tuple[str, ...] = (
+        "en", "en-gb-x-gbclan", "en-gb-scotland", "en-gb-x-rp", "en-gb-x-gbcwmd", "en-us", "en-029",
+    )  # fmt: skip
+    pitches: tuple[int, ...] = (0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 99)
+    rates: tuple[int, ...] = (120, 140, 160)
+    jitter: float = 0.0
+    peak: tuple[float, float] = (0.1, 0.5)
+    clean: float = 0.3
+    level: float = 0.8
+    factors: tuple[float, ...] = (0.1, 0.5, 1.0)
+    ceilings: tuple[tuple[NoiseKind, float], ...] = (("white", 0.2), ("pink", 0.5))
+
+
+NORMAL = Recipe()
+RECIPES: dict[str, Recipe] = {
+    "clean": replace(NORMAL, clean=1.0),
+    "normal": NORMAL,
+    "very noisy": replace(NORMAL, clean=0.0, peak=(0.05, 0.4), factors=(0.5, 1.0)),
+}
+
+
+class SpeechSource:
+    """Words spoken in many voices, one-second clips at 22,050 Hz.
+
+    Clip i of a word is the same in every process, on every run, and whichever other clips are asked for. The variants share
+    voice and onset: clip i of `very noisy` is clip i of `clean` with noise (and another loudness). All utterances of a
+    word are used once before any is used again.
+
+    The original is distributed at 16 kHz and was brought to 22,050 Hz for the spectrogram; eSpeak speaks at 22,050 Hz
+    itself, so nothing is resampled here.
+
+    Parameters
+    ----------
+    words
+        The classes: words of `WORDS`, or anything else that can be said in a second.
+    variant
+        `clean`, `normal` (the paper's Table 1) or `very noisy` (the paper's noise drift, after the change).
+    seed
+        Of every random choice.
+    recipe
+        Instead of the variant's own.
+
+    Examples
+    --------
+    >>> source = SpeechSource(["yes", "no"], seed=0)
+    >>> clips = source.media("yes", range(3))
+    >>> clips.shape, bool((clips[2] == source.media("yes", [2])[0]).all())
+    ((3, 22050), True)
+
+    References
+    ----------
+    J. Buchner, Synthetic Speech Commands Dataset, 2017. P. Warden, Speech Commands, arXiv:1804.03209.
+    """
+
+    kind: Kind = "audio"
+    sample_rate: int | None = SAMPLE_RATE
+
+    def __init__(
+        self,
+        words: Sequence[str] = WORDS,
+        variant: Variant = "normal",
+        seed: int = 0,
+        recipe: Recipe | None = None,
+    ) -> None:
+        if isinstance(words, str) or not words:
+            raise ConfigError(f"words must be a list of at least one word, got {words!r}")
+        if variant not in VARIANTS:
+            raise ConfigError(
+                f"no variant of speech is called {variant!r}: take one of {', '.join(VARIANTS)}"
+            )
+        if seed < 0:
+            raise ConfigError(f"the seed must not be negative, got {seed}")
+        texts = [spoken_text(word) for word in words]
+        for i, text in enumerate(texts):
+            if text in texts[:i]:
+                raise ConfigError(
+                    f"{words[i]!r} is said like {words[texts.index(text)]!r}: take different words"
+                )
+        self.name = "speech" if variant == "normal" else f"speech, {variant}"
+        self.words = tuple(words)
+        self.variant = variant
+        self.seed = seed
+        self.recipe = recipe or RECIPES[variant]
+        self._texts = dict(zip(self.words, texts, strict=True))
+
+    @property
+    def key(self) -> str:
+        try:
+            speaker = version("espeakng-loader")
+        except PackageNotFoundError:
+            speaker = "none"
+        identity = repr((REVISION, speaker, self.seed, astuple(self.recipe)))
+        return blake2b(identity.encode(), digest_size=8).hexdigest()
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.words
+
+    def count(self, label: str) -> int:
+        self._text(label)
+        return CLIPS
+
+    def prepare(self, labels: Sequence[str] | None = None, progress: Progress = silent) -> None:
+        """Speak the words ahead, two at a time; `media` would do it one by one."""
+        texts = [self._text(label) for label in labels or self.words]
+        pool = ThreadPoolExecutor(WORKERS)  # each thread waits for a process
+        try:
+            jobs = {pool.submit(_utterances, text, *self._manner): text for text in texts}
+            for done, job in enumerate(as_completed(jobs), 1):
+                job.result()
+                progress(done, len(jobs), f"speaking “{jobs[job]}”")
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def media(self, label: str, indices: Sequence[int]) -> NDArray[np.float32]:
+        text = self._text(label)
+        clips = np.empty((len(indices), CLIP), np.float32)
+        for row, index in enumerate(indices):
+            if not 0 <= index < CLIPS:
+                raise DataError(f"clip {index} of {label!r} does not exist: there are {CLIPS}")
+            clips[row] = self._clip(text, int(index))
+        return clips
+
+    @property
+    def _manner(self) -> tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
+        return self.recipe.voices, self.recipe.pitches, self.recipe.rates
+
+    def _text(self, label: str) -> str:
+        try:
+            return self._texts[label]
+        except KeyError:
+            raise DataError(f"no class {label!r} in this source: it has {', '.join(self.words)}") from None
+
+    def _clip(self, text: str, index: int) -> NDArray[np.float64]:
+        recipe, identity = self.recipe, (self.seed, _number(text))
+        utterances = _utterances(text, *self._manner)
+        turn, place = divmod(index, len(utterances))
+        word = utterances[_order(*identity, turn, len(utterances))[place]]
+        # Streams of its own for each clip, so that one can be made without the others; the speech draws come first, so that
+        # the variants share them.
+        rng = np.random.default_rng((*identity, index))
+        onset = int(rng.uniform(0, recipe.jitter) * SAMPLE_RATE)
+        peak = rng.uniform(*recipe.peak)
+        noisy = rng.random() >= recipe.clean
+        sound = np.zeros(CLIP)
+        word = word[: CLIP - onset]
+        sound[onset : onset + len(word)] = word * (peak / np.abs(word.astype(np.float64)).max())
+        if noisy:
+            kind, ceiling = recipe.ceilings[rng.integers(len(recipe.ceilings))]
+            sound += noise(kind, CLIP, rng) * (
+                ceiling * recipe.level * recipe.factors[rng.integers(len(recipe.factors))]
+            )
+        sound /= max(1.0, np.abs(sound).max() / HEADROOM)
+        # 16 bits, as in the original; the last bits of a machine's floating point do not survive it.
+        return np.rint(sound * 32767) / 32768
+
+
+def spoken_text(word: str) -> str:
+    """What is said for a typed word: its letters, digits, apostrophes and hyphens; a `DataError` if that is nothing."""
+    if len(word) > MAX_WORD:
+        raise DataError(f"{word[:MAX_WORD]!r}… has {len(word)} characters: a word may have {MAX_WORD}")
+    kept = (c if c.isalnum() or c in "'’-" or unicodedata.category(c)[0] == "M" else " " for c in word)
+    text = " ".join(unicodedata.normalize("NFC", "".join(kept)).split())
+    if not any(c.isalnum() for c in text):
+        raise DataError(f"{word!r} has no letter or digit to say: type a word")
+    return text
+
+
+@lru_cache(maxsize=32)  # a word's utterances take about 5 MB
+def _utterances(
+    text: str, voices: tuple[str, ...], pitches: tuple[int, ...], rates: tuple[int, ...]
+) -> list[NDArray[np.int16]]:
+    """The word in every voice, pitch and rate, without those that are too long for a clip."""
+    for haste in HASTE:
+        spoken = speak(
+            [
+                Utterance(text, voice, pitch, min(FASTEST, round(rate * haste)))
+                for voice in voices
+                for pitch in pitches
+                for rate in rates
+            ]
+        )
+        if not any(s.any() for s in spoken):
+            raise DataError(f"eSpeak NG says nothing for {text!r}: type another word")
+        fitting = [s for s in spoken if len(s) <= LONGEST * SAMPLE_RATE and s.any()]
+        if len(fitting) >= min(FEWEST, len(spoken)):
+            return fitting
+    raise DataError(f"{text!r} takes more than a second even when said fast: type a shorter word")
+
+
+def _number(text: str) -> int:
+    """A number for a text that, unlike `hash`, is the same in every process."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+@lru_cache(maxsize=256)
+def _order(seed: int, word: int, turn: int, size: int) -> NDArray[np.int64]:
+    return np.random.default_rng((seed, word, CLIPS + turn)).permutation(size)
