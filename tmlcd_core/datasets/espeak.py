@@ -1,18 +1,20 @@
 """eSpeak NG, the program that speaks: the one module that knows it.
 
-eSpeak NG is licensed under the GPL-3. It is used here as a data tool: this file runs itself as a child process, which alone
-loads the library, and the two exchange text and samples through pipes. No other module touches it, and nothing loads it
-before a word has to be spoken.
+eSpeak NG is licensed under the GPL-3. It is used here as a data tool: this file runs itself as a child
+process, which alone loads the library, and the two exchange text and samples through pipes. No other module
+touches it, and nothing loads it before a word has to be spoken.
 
-The process also makes the sound repeatable: eSpeak keeps the state of its noise generator between calls, so the same
-bytes come only from the same calls in the same order in a fresh process. One call of `speak` is one such process. It is
-started by its path, not by `multiprocessing`: that would import the caller's main module again (under Streamlit, the whole app).
+The process also makes the sound repeatable: eSpeak keeps the state of its noise generator between calls, so
+the same bytes come only from the same calls in the same order in a fresh process. One call of `speak` is one
+such process. It is started by its path, not by `multiprocessing`, which would import the caller's main module
+again (under Streamlit: the whole app).
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import os
 import signal
 import struct
 import subprocess
@@ -45,7 +47,7 @@ class Utterance(NamedTuple):
 
 
 def speak(utterances: Sequence[Utterance]) -> list[NDArray[np.int16]]:
-    """Speak each utterance in turn, in a fresh process: 16-bit samples at 22,050 Hz, the same bytes every time.
+    """Speak each utterance in turn, in a fresh process: 16-bit samples at 22,050 Hz, the same bytes always.
 
     Examples
     --------
@@ -61,25 +63,16 @@ def speak(utterances: Sequence[Utterance]) -> list[NDArray[np.int16]]:
     try:
         import espeakng_loader
     except ImportError as error:
-        raise DataError(
-            "speech is spoken by the package espeakng-loader, which is not installed: pip install espeakng-loader"
-        ) from error
-    command = [
-        sys.executable,
-        "-I",
-        "-S",
-        __file__,
-        espeakng_loader.get_library_path(),
-        espeakng_loader.get_data_path(),
-    ]
+        raise DataError("speech needs the package espeakng-loader: pip install espeakng-loader") from error
+    command = [sys.executable, "-I", "-S", os.path.abspath(__file__), espeakng_loader.get_library_path()]
+    # eSpeak cuts long paths: it finds its data in the working directory, whatever the name of that.
+    folder = os.path.dirname(espeakng_loader.get_data_path())
     request = json.dumps(utterances).encode()
     try:
         # run() kills the child on any exception, a KeyboardInterrupt included.
-        child = subprocess.run(command, input=request, capture_output=True, timeout=PATIENCE)
+        child = subprocess.run(command, input=request, capture_output=True, timeout=PATIENCE, cwd=folder)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise DataError(
-            f"eSpeak NG could not be run ({error}): check the installation of espeakng-loader"
-        ) from error
+        raise DataError(f"eSpeak NG could not be run ({error}): install espeakng-loader again") from error
     if child.returncode:
         last = child.stderr.decode(errors="replace").strip().rsplit("\n", 1)[-1]
         raise DataError(f"eSpeak NG ended with code {child.returncode}: {last or 'no message'}")
@@ -92,11 +85,15 @@ def speak(utterances: Sequence[Utterance]) -> list[NDArray[np.int16]]:
     return spoken
 
 
-def _child(library: str, data: str) -> None:
+def _child(library: str) -> None:
     """Read utterances from standard input, write each as its size in bytes and its samples."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
     lib = ctypes.CDLL(library)
-    callback_type = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+    unsigned, pointer = ctypes.c_uint, ctypes.c_void_p
+    lib.espeak_Synth.argtypes = [
+        ctypes.c_char_p, ctypes.c_size_t, unsigned, ctypes.c_int, unsigned, unsigned, pointer, pointer,
+    ]  # fmt: skip
+    callback_type = ctypes.CFUNCTYPE(ctypes.c_int, pointer, ctypes.c_int, pointer)
     pieces: list[bytes] = []
 
     def receive(samples: int | None, count: int, _events: int | None) -> int:
@@ -105,9 +102,9 @@ def _child(library: str, data: str) -> None:
         return 0
 
     callback = callback_type(receive)  # a name of its own: ctypes keeps no reference
-    rate = lib.espeak_Initialize(_SYNCHRONOUS, 0, data.encode(), _NO_EXIT)
+    rate = lib.espeak_Initialize(_SYNCHRONOUS, 0, b".", _NO_EXIT)
     if rate != SAMPLE_RATE:
-        sys.exit(f"eSpeak NG gave {rate} instead of {SAMPLE_RATE} Hz with its data in {data}")
+        sys.exit(f"eSpeak NG gave {rate} instead of {SAMPLE_RATE} Hz with its data in {os.getcwd()}")
     lib.espeak_SetSynthCallback(callback)
     for text, voice, pitch, words_per_minute in json.load(sys.stdin.buffer):
         if lib.espeak_SetVoiceByName(voice.encode()):

@@ -1,8 +1,8 @@
 """Speech commands without a download: any word, spoken by eSpeak NG over noise.
 
-The recipe follows the Synthetic Speech Commands Dataset (Buchner, 2017), on which the paper's Table 1 was measured. What that
-dataset does not publish (its recordings of noise) or what the paper's pipeline hides (how its clips were cut) is replaced
-by four numbers, `jitter`, `clean`, `level` and `factors`, chosen by `benchmarks/tune_speech.py` so that Table 1 comes out.
+The recipe follows the Synthetic Speech Commands Dataset (Buchner, 2017), on which the paper measured its
+Table 1. What is not known of it (its recordings of noise, how the authors cut its clips) is replaced by a few
+numbers of `Recipe`, chosen by `benchmarks/tune_speech.py` on half of the words so that Table 1 comes out.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from tmlcd_core.progress import Progress, silent
 Variant = Literal["clean", "normal", "very noisy"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 
-WORDS = tuple(
-    """bed bird cat dog down eight five four go happy house left marvin nine no off on one right seven sheila six stop
-    three tree two up wow yes zero""".split()
-)
+WORDS: tuple[str, ...] = (
+    "bed", "bird", "cat", "dog", "down", "eight", "five", "four", "go", "happy", "house", "left", "marvin",
+    "nine", "no", "off", "on", "one", "right", "seven", "sheila", "six", "stop", "three", "tree", "two", "up",
+    "wow", "yes", "zero",
+)  # fmt: skip
 MAX_WORD = 40  # characters
 CLIP = SAMPLE_RATE  # samples: one second
 LONGEST = 1.2  # s: longer utterances are dropped, as in the original
@@ -89,12 +90,12 @@ RECIPES: dict[str, Recipe] = {
 class SpeechSource:
     """Words spoken in many voices, one-second clips at 22,050 Hz.
 
-    Clip i of a word is the same in every process, on every run, and whichever other clips are asked for. The variants share
-    voice and onset: clip i of `very noisy` is clip i of `clean` with noise (and another loudness). All utterances of a
-    word are used once before any is used again.
+    Clip i of a word is the same in every process, on every run, and whichever other clips are asked for. The
+    variants share voice and onset: clip i of `very noisy` is clip i of `clean` with noise (and another
+    loudness). All utterances of a word are used once before any is used again.
 
-    The original is distributed at 16 kHz and was brought to 22,050 Hz for the spectrogram; eSpeak speaks at 22,050 Hz
-    itself, so nothing is resampled here.
+    The original is distributed at 16 kHz and was brought to 22,050 Hz for the spectrogram; eSpeak speaks at
+    22,050 Hz itself, so nothing is resampled here and the clips reach up to 11 kHz.
 
     Parameters
     ----------
@@ -132,9 +133,7 @@ class SpeechSource:
         if isinstance(words, str) or not words:
             raise ConfigError(f"words must be a list of at least one word, got {words!r}")
         if variant not in VARIANTS:
-            raise ConfigError(
-                f"no variant of speech is called {variant!r}: take one of {', '.join(VARIANTS)}"
-            )
+            raise ConfigError(f"speech has no variant {variant!r}: take one of {', '.join(VARIANTS)}")
         if seed < 0:
             raise ConfigError(f"the seed must not be negative, got {seed}")
         texts = [spoken_text(word) for word in words]
@@ -203,8 +202,8 @@ class SpeechSource:
         utterances = _utterances(text, *self._manner)
         turn, place = divmod(index, len(utterances))
         word = utterances[_order(*identity, turn, len(utterances))[place]]
-        # Streams of its own for each clip, so that one can be made without the others; the speech draws come first, so that
-        # the variants share them.
+        # A stream of its own for each clip, so that one can be made without the others; what the variants
+        # share is drawn first.
         rng = np.random.default_rng((*identity, index))
         onset = int(rng.uniform(0, recipe.jitter) * SAMPLE_RATE)
         peak = rng.uniform(*recipe.peak)
@@ -214,16 +213,15 @@ class SpeechSource:
         sound[onset : onset + len(word)] = word * (peak / np.abs(word.astype(np.float64)).max())
         if noisy:
             kind, ceiling = recipe.ceilings[rng.integers(len(recipe.ceilings))]
-            sound += noise(kind, CLIP, rng) * (
-                ceiling * recipe.level * recipe.factors[rng.integers(len(recipe.factors))]
-            )
+            factor = recipe.factors[rng.integers(len(recipe.factors))]
+            sound += noise(kind, CLIP, rng) * (ceiling * factor * recipe.level)
         sound /= max(1.0, np.abs(sound).max() / HEADROOM)
         # 16 bits, as in the original; the last bits of a machine's floating point do not survive it.
         return np.rint(sound * 32767) / 32768
 
 
 def spoken_text(word: str) -> str:
-    """What is said for a typed word: its letters, digits, apostrophes and hyphens; a `DataError` if that is nothing."""
+    """What is said for a typed word: its letters, digits, apostrophes and hyphens, if there are any."""
     if len(word) > MAX_WORD:
         raise DataError(f"{word[:MAX_WORD]!r}… has {len(word)} characters: a word may have {MAX_WORD}")
     kept = (c if c.isalnum() or c in "'’-" or unicodedata.category(c)[0] == "M" else " " for c in word)
