@@ -70,12 +70,12 @@ class Recipe:
         "en", "en-gb-x-gbclan", "en-gb-scotland", "en-gb-x-rp", "en-gb-x-gbcwmd", "en-us", "en-029",
     )  # fmt: skip
     pitches: tuple[int, ...] = (0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 99)
-    rates: tuple[int, ...] = (120, 140, 160)
-    jitter: float = 0.0
+    rates: tuple[int, ...] = (100, 120, 140, 160)
+    jitter: float = 0.02
     peak: tuple[float, float] = (0.1, 0.5)
-    clean: float = 0.3
-    level: float = 0.8
-    factors: tuple[float, ...] = (0.1, 0.5, 1.0)
+    clean: float = 0.4
+    level: float = 0.9
+    factors: tuple[float, ...] = (0.1, 0.3, 1.0)
     ceilings: tuple[tuple[NoiseKind, float], ...] = (("white", 0.2), ("pink", 0.5))
 
 
