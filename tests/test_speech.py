@@ -318,10 +318,11 @@ def noise_shares(variant, count=300):
 def test_the_variants_differ_in_noise_only_and_as_much_as_the_recipe_says():
     assert (noise_shares("clean") < 1e-6).all()
     normal, very = noise_shares("normal"), noise_shares("very noisy")
+    noisy = normal > 1e-5
     share = RECIPES["normal"].clean
-    assert (normal < 1e-5).mean() == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / len(normal)))
-    assert (very > 1e-4).all()
-    snr = [-10 * np.log10(np.median(shares[shares > 1e-5])) for shares in (normal, very)]
+    assert noisy.mean() == pytest.approx(1 - share, abs=4 * np.sqrt(share * (1 - share) / len(normal)))
+    assert ((very > 1e-5) == noisy).all()
+    snr = [-10 * np.log10(np.median(shares[noisy])) for shares in (normal, very)]
     assert snr[0] - snr[1] > 4  # dB
 
 
