@@ -63,9 +63,7 @@ def table(
             words = rng.choice(sorted(X), classes, replace=False)
             orders = [rng.permutation(len(X[word])) for word in words]
             train = [X[word][order[:TRAIN]] for word, order in zip(words, orders, strict=True)]
-            fresh = [
-                (test or X)[word][order[TRAIN:][:TEST]] for word, order in zip(words, orders, strict=True)
-            ]
+            fresh = [(test or X)[word][order[TRAIN:][:TEST]] for word, order in zip(words, orders, strict=True)]
             mix = rng.permutation(classes * TRAIN)
             known, y = np.concatenate(train)[mix], np.repeat(words, TRAIN)[mix]
             asked, truth = np.concatenate(fresh), np.repeat(words, [len(part) for part in fresh])
@@ -80,10 +78,7 @@ def table(
 def deviations(rows: Table) -> NDArray[np.float64]:
     """(classes, aims): distance from the paper in units of what is tolerated; all within -1..1 is the aim."""
     return np.array(
-        [
-            [(rows[c][:, j].mean() - PAPER[c][j]) / WITHIN.get(j, SHARE * PAPER[c][j]) for j in AIMS]
-            for c in rows
-        ]
+        [[(rows[c][:, j].mean() - PAPER[c][j]) / WITHIN.get(j, SHARE * PAPER[c][j]) for j in AIMS] for c in rows]
     )
 
 
@@ -97,9 +92,7 @@ def show(title: str, rows: Table) -> None:
             paper = f"{PAPER[classes][j]:g} ± {PAPER_STD[classes][j]:g}"
             verdict = f"{off[i, AIMS.index(j)]:+.2f}" if j in AIMS else ""
             print(f"{classes:>7}  {name:<16}{measured:>16}  {paper:>14}  {verdict}")
-    print(
-        f"        {(np.abs(off) <= 1).sum()} of {off.size} within tolerance; largest {np.abs(off).max():.2f}"
-    )
+    print(f"        {(np.abs(off) <= 1).sum()} of {off.size} within tolerance; largest {np.abs(off).max():.2f}")
 
 
 def report() -> None:
@@ -140,9 +133,7 @@ def search(size: int, seed: int = 0) -> None:
         for recipe in recipes:
             off = deviations(table(features(TUNING, recipe, TRAIN + TEST), draws))
             scored.append((float(np.abs(off).max()), float(np.sqrt((off**2).mean())), recipe))
-            print(
-                f"{draws} draws: largest {scored[-1][0]:.2f}, rms {scored[-1][1]:.2f}: {recipe}", flush=True
-            )
+            print(f"{draws} draws: largest {scored[-1][0]:.2f}, rms {scored[-1][1]:.2f}: {recipe}", flush=True)
         scored.sort(key=lambda entry: entry[1])
         if len(recipes) == 1:
             return
@@ -151,13 +142,9 @@ def search(size: int, seed: int = 0) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--report", action="store_true", help="measure the recipe in use on both halves of the words"
-    )
+    what.add_argument("--report", action="store_true", help="measure the recipe in use on both halves of the words")
     what.add_argument("--search", type=int, metavar="N", help="try N random recipes on the tuning half")
     parser.add_argument("--seed", type=int, default=0, help="of the search")
     options = parser.parse_args()

@@ -218,9 +218,7 @@ for turn in range(60):
 def test_two_processes_at_once(cache: FeatureCache) -> None:
     root = Path(__file__).parents[1]
     writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(cache.folder), str(me)], cwd=root, stderr=subprocess.PIPE
-        )
+        subprocess.Popen([sys.executable, "-c", WRITER, str(cache.folder), str(me)], cwd=root, stderr=subprocess.PIPE)
         for me in (1, 2)
     ]
     for writer in writers:

@@ -52,9 +52,7 @@ def clips(tmp_path: Path) -> Path:
 def test_help_names_the_commands(tmp_path: Path) -> None:
     for arguments in (["--help"], ["data", "--help"], ["data", "make", "--help"]):
         done = run(tmp_path, *arguments)
-        assert (
-            done.returncode == 0 and done.stdout.startswith("usage: python -m tmlcd_core") and not done.stderr
-        )
+        assert done.returncode == 0 and done.stdout.startswith("usage: python -m tmlcd_core") and not done.stderr
 
 
 @pytest.mark.parametrize(
@@ -147,9 +145,7 @@ def test_make_and_cache(tmp_path: Path, clips: Path) -> None:
     done = run(cache, "data", "cache", "--clear", "mne")
     assert done.returncode == 2 and "there is digits, mine" in done.stderr
     cleared = said(run(cache, "data", "cache", "--clear", "mine", "--json"))
-    assert cleared["freed_bytes"] > 0 and list(said(run(cache, "data", "cache", "--json"))["sources"]) == [
-        "digits"
-    ]
+    assert cleared["freed_bytes"] > 0 and list(said(run(cache, "data", "cache", "--json"))["sources"]) == ["digits"]
     assert said(run(cache, "data", "cache", "--clear", "--json"))["bytes"] == 0
 
 

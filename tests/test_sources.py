@@ -119,9 +119,7 @@ def torchvision_datasets() -> object:
 
 
 @pytest.fixture
-def small_cifar(
-    tmp_path: Path, server: str, torchvision_datasets: object, monkeypatch: pytest.MonkeyPatch
-) -> NDArray:
+def small_cifar(tmp_path: Path, server: str, torchvision_datasets: object, monkeypatch: pytest.MonkeyPatch) -> NDArray:
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (50, 3, 32, 32), dtype=np.uint8)
     names = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
@@ -141,9 +139,7 @@ def small_cifar(
     kind = torchvision_datasets.CIFAR10  # type: ignore[attr-defined]
     monkeypatch.setattr(kind, "url", server + served.name)
     monkeypatch.setattr(kind, "tgz_md5", md5(buffer.getvalue()))
-    monkeypatch.setattr(
-        kind, "train_list", [[f"data_batch_{b}", md5(files[f"data_batch_{b}"])] for b in range(1, 6)]
-    )
+    monkeypatch.setattr(kind, "train_list", [[f"data_batch_{b}", md5(files[f"data_batch_{b}"])] for b in range(1, 6)])
     monkeypatch.setattr(kind, "test_list", [["test_batch", md5(files["test_batch"])]])
     monkeypatch.setattr(kind, "meta", {**kind.meta, "md5": md5(files["batches.meta"])})
     return images
@@ -190,9 +186,7 @@ def test_fashion_mnist(
         np.testing.assert_array_equal(media[..., channel], images[[8, 18]])
 
 
-def test_imagenette(
-    tmp_path: Path, server: str, torchvision_datasets: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_imagenette(tmp_path: Path, server: str, torchvision_datasets: object, monkeypatch: pytest.MonkeyPatch) -> None:
     from PIL import Image
 
     buffer = io.BytesIO()
@@ -441,9 +435,7 @@ def test_reading_the_pack_needs_numpy_only(tmp_path: Path) -> None:
         "print(sorted({m.partition('.')[0] for m in sys.modules} & "
         "{'torch', 'sklearn', 'soundfile', 'librosa', 'PIL', 'soxr', 'espeakng_loader', 'river', 'numba'}))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:2] == ["30", "[]"]
 
 

@@ -35,9 +35,7 @@ def digest(clips):
 
 
 def in_another_process(code):
-    return subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 def power_slope(sound, low, high):
@@ -87,9 +85,7 @@ def test_seeds_words_and_indices_give_different_clips():
 
 
 def test_every_utterance_is_used_before_any_is_used_again():
-    recipe = replace(
-        RECIPES["clean"], jitter=0.0, peak=(0.4, 0.4)
-    )  # so that the utterance alone makes the clip
+    recipe = replace(RECIPES["clean"], jitter=0.0, peak=(0.4, 0.4))  # so that the utterance alone makes the clip
     source = SpeechSource(["on"], recipe=recipe)
     size = len(recipe.voices) * len(recipe.pitches) * len(recipe.rates)
     seen = [clip.tobytes() for clip in source.media("on", range(2 * size))]
@@ -202,9 +198,7 @@ def test_what_cannot_be_said_is_a_data_error(word):
 
 
 def test_a_long_word_is_said_faster_and_one_too_long_is_refused():
-    clip = SpeechSource(["incomprehensibility"], recipe=replace(FEW, clean=1.0)).media(
-        "incomprehensibility", [0]
-    )
+    clip = SpeechSource(["incomprehensibility"], recipe=replace(FEW, clean=1.0)).media("incomprehensibility", [0])
     assert np.abs(clip[0, -200:]).max() < 0.02  # over within the second
     with pytest.raises(DataError, match="shorter"):
         SpeechSource(["1234567890"], recipe=FEW).media("1234567890", [0])

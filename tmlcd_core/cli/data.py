@@ -25,13 +25,9 @@ def register(commands: Any) -> None:
     make.add_argument("source", help="a name from `data list`, or a folder")
     make.add_argument("--words", nargs="+", metavar="WORD", help="classes to make; all by default")
     make.add_argument("--clips", type=int, default=CLIPS, help="clips or images per class (%(default)s)")
-    make.add_argument(
-        "--download", action="store_true", help="fetch the source from the internet if it is absent"
-    )
+    make.add_argument("--download", action="store_true", help="fetch the source from the internet if it is absent")
 
-    check = add_command(
-        actions, "check", "decode every file of a folder and report what cannot be used", _check
-    )
+    check = add_command(actions, "check", "decode every file of a folder and report what cannot be used", _check)
     check.add_argument("folder", type=Path)
 
     cache = add_command(actions, "cache", "show the cached features, or remove them", _cache)
@@ -117,9 +113,7 @@ def _cache(options: argparse.Namespace) -> Report:
             one[name] += more
     if options.clear is not None:
         if options.clear and options.clear not in sources:
-            raise DataError(
-                f"nothing of {options.clear!r} is cached; there is {', '.join(sources) or 'nothing'}"
-            )
+            raise DataError(f"nothing of {options.clear!r} is cached; there is {', '.join(sources) or 'nothing'}")
         freed = cache.clear(options.clear or None)
         return Report(
             {"folder": cache.folder, "freed_bytes": freed, "bytes": cache.size()},
@@ -128,9 +122,7 @@ def _cache(options: argparse.Namespace) -> Report:
     downloads = cache_folder() / "downloads"
     fetched = sum(path.stat().st_size for path in downloads.rglob("*") if path.is_file())
     lines = [f"{cache.folder}: {_megabytes(cache.size())}"]
-    lines += [
-        f"  {name:<20} {one['rows']:>8} rows {_megabytes(one['bytes']):>10}" for name, one in sources.items()
-    ]
+    lines += [f"  {name:<20} {one['rows']:>8} rows {_megabytes(one['bytes']):>10}" for name, one in sources.items()]
     lines.append(f"{downloads}: {_megabytes(fetched)} (--clear leaves them; remove the folder by hand)")
     return Report(
         {"folder": cache.folder, "bytes": cache.size(), "sources": sources, "downloads_bytes": fetched},

@@ -29,9 +29,7 @@ _BODY_AT = _DIGEST_AT + 2 * DIGEST_BYTES + 1
 _KINDS = "biufU"  # booleans, integers, floats, text: nothing that could be a pickle
 
 
-def write_arrays(
-    path: str | Path, arrays: Mapping[str, NDArray], meta: Mapping[str, Any] | None = None
-) -> int:
+def write_arrays(path: str | Path, arrays: Mapping[str, NDArray], meta: Mapping[str, Any] | None = None) -> int:
     """Write `arrays` and `meta` (JSON values) to `path`, all or nothing; the size in bytes.
 
     The file is written beside its place under a temporary name, forced to disk and renamed: a reader, or a
@@ -50,9 +48,7 @@ def write_arrays(
     solid = {name: np.ascontiguousarray(a) for name, a in arrays.items()}
     for name, a in solid.items():
         if a.dtype.kind not in _KINDS:
-            raise DataError(
-                f"array {name!r} has dtype {a.dtype}, which cannot be stored; give numbers or text"
-            )
+            raise DataError(f"array {name!r} has dtype {a.dtype}, which cannot be stored; give numbers or text")
     header = json.dumps(
         {"meta": dict(meta or {}), "arrays": [[n, a.dtype.str, list(a.shape)] for n, a in solid.items()]}
     ).encode()

@@ -84,9 +84,7 @@ class FeatureCache:
         digest = blake2b("\0".join((source, label, *keys)).encode(), digest_size=12).hexdigest()
         return self.folder / _folder_name(source) / f"{_harmless(label)}-{digest}{SUFFIX}"
 
-    def fetch(
-        self, source: str, label: str, keys: tuple[str, ...]
-    ) -> tuple[dict[str, NDArray], dict[str, Any]] | None:
+    def fetch(self, source: str, label: str, keys: tuple[str, ...]) -> tuple[dict[str, NDArray], dict[str, Any]] | None:
         """What was stored under these keys, or None."""
         path = self.path(source, label, keys)
         try:

@@ -130,16 +130,12 @@ class FolderSource:
                 done += len(indices)
                 progress(done, total, f"decoding {label}")
         if not any(readable.values()):
-            raise DataError(
-                f"none of the {total} files in {printable(str(self.path))!r} can be read; {EXPECTED}"
-            )
+            raise DataError(f"none of the {total} files in {printable(str(self.path))!r} can be read; {EXPECTED}")
         return readable
 
     def _of(self, label: str) -> list[str]:
         if label not in self._files:
-            raise DataError(
-                f"no class {label!r} in {printable(str(self.path))!r}; it has {some(self.classes)}"
-            )
+            raise DataError(f"no class {label!r} in {printable(str(self.path))!r}; it has {some(self.classes)}")
         return self._files[label]
 
     def _decode(self, name: str) -> NDArray | None:
@@ -195,9 +191,7 @@ class FolderSource:
                 self.skipped[printable(name)] = f"{other} among {chosen} files"
         files = labelled[chosen]
         for names in files.values():
-            names.sort(
-                key=lambda n: (blake2b(os.fsencode(n.replace(os.sep, "/")), digest_size=8).digest(), n)
-            )
+            names.sort(key=lambda n: (blake2b(os.fsencode(n.replace(os.sep, "/")), digest_size=8).digest(), n))
         progress(totals[chosen], totals[chosen], "files found")
         return files, chosen
 

@@ -147,9 +147,7 @@ class Download:
         """torchvision's own dataset."""
         from tmlcd_core.features.torchvision_ops import import_torchvision
 
-        return getattr(import_torchvision().datasets, self.dataset)(
-            str(root), download=download, **self.options
-        )
+        return getattr(import_torchvision().datasets, self.dataset)(str(root), download=download, **self.options)
 
 
 CIFAR10 = Download("cifar10", "CIFAR10", {"train": True}, 163, "cifar-10-batches-py")
@@ -179,8 +177,7 @@ class DownloadedSource(_Images):
             found = self._which.open(self._which.folder())
         except (RuntimeError, OSError, ValueError, EOFError) as error:
             raise DataError(
-                f"{self.name} in {self._which.folder()} is damaged ({error}); "
-                "remove that folder and download it again"
+                f"{self.name} in {self._which.folder()} is damaged ({error}); remove that folder and download it again"
             ) from error
         names = np.array([name.replace("/", " or ") for name in found.classes])  # type: ignore[attr-defined]
         labels = names[np.asarray(found.targets)]  # type: ignore[attr-defined]

@@ -155,9 +155,7 @@ def _class_features(
             shelf.store(label, {"X": X, "index": order}, meta)
     if not index:
         reasons = "; ".join(f"{name}: {why}" for name, why in list(skipped.items())[:3])
-        raise DataError(
-            f"class {label!r} of {source.name} has no usable clip or image ({reasons or 'it is empty'})"
-        )
+        raise DataError(f"class {label!r} of {source.name} has no usable clip or image ({reasons or 'it is empty'})")
     return X[:wanted], order[:wanted]
 
 
@@ -179,9 +177,7 @@ class _Way:
         if self.effect is not None and self.effect.kind != kind:
             raise ConfigError(f"{self.effect.name!r} is for {self.effect.kind}, and {name} holds {kind}")
 
-    def features(
-        self, label: str, media: NDArray, index: Sequence[int], strength: ArrayLike
-    ) -> NDArray[np.float32]:
+    def features(self, label: str, media: NDArray, index: Sequence[int], strength: ArrayLike) -> NDArray[np.float32]:
         if self.effect is not None:
             # Clip i of one word and clip i of another are not to meet the same noise.
             seed = int(np.random.SeedSequence([self.seed, zlib.crc32(label.encode())]).generate_state(1)[0])
@@ -193,9 +189,7 @@ class _Way:
             return np.asarray(media, np.float32).mean(axis=3).reshape(len(media), -1) / 255
         if self.source.kind == "image":
             return self.extractor.transform_images(media)
-        return self.extractor.transform(
-            _resampled(media, self.source.sample_rate, self.extractor.sample_rate)
-        )
+        return self.extractor.transform(_resampled(media, self.source.sample_rate, self.extractor.sample_rate))
 
 
 class _Shelf:

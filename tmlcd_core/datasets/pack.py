@@ -76,18 +76,14 @@ def make_pack(
     parts = [load(source, [word], n, extractor, progress=progress, cache=cache) for word, n in rows.items()]
     for word, part in zip(rows, parts, strict=True):
         if len(part.X) < rows[word]:
-            raise DataError(
-                f"{source.name} has {len(part.X)} usable clips of {word!r}; the pack needs {rows[word]}"
-            )
+            raise DataError(f"{source.name} has {len(part.X)} usable clips of {word!r}; the pack needs {rows[word]}")
     X = np.concatenate([part.X for part in parts])
     low = X.min(axis=0)
     step = (X.max(axis=0) - low) / LEVELS
     levels = np.rint((X - low) / np.where(step > 0, step, 1)).astype(np.uint8)
     packed = zlib.compress(_differences(levels.reshape(-1, *extractor.shape)).tobytes(), 9)
     folder = Path(folder)
-    heard = _write_clips(
-        folder / "clips", source, {word: len(part.X) for word, part in zip(rows, parts, strict=True)}
-    )
+    heard = _write_clips(folder / "clips", source, {word: len(part.X) for word, part in zip(rows, parts, strict=True)})
     size = heard + write_arrays(
         folder / FILE,
         {

@@ -140,9 +140,7 @@ class SpeechSource:
         texts = [spoken_text(word) for word in words]
         for i, text in enumerate(texts):
             if text in texts[:i]:
-                raise ConfigError(
-                    f"{words[i]!r} is said like {words[texts.index(text)]!r}: take different words"
-                )
+                raise ConfigError(f"{words[i]!r} is said like {words[texts.index(text)]!r}: take different words")
         self.name = "speech" if variant == "normal" else f"speech, {variant}"
         self.words = tuple(words)
         self.variant = variant

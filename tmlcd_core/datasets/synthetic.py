@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from tmlcd_core.errors import ConfigError
 
-SEA_CONCEPTS = (
-    4  # thresholds 8, 9, 7, 9.5 on the sum of the first two of three attributes (Street & Kim, 2001)
-)
+SEA_CONCEPTS = 4  # thresholds 8, 9, 7, 9.5 on the sum of the first two of three attributes (Street & Kim, 2001)
 
 
 @dataclass(frozen=True)
@@ -166,9 +164,7 @@ def sea_stream(n: int = 4000, concepts: int = 4, noise: float = 0.1, seed: int =
     return _stream("sea", points, tuple(starts[1:-1]))
 
 
-def _stream(
-    name: str, points: list[tuple[dict[int, float], Any]], changes: tuple[int, ...]
-) -> SyntheticStream:
+def _stream(name: str, points: list[tuple[dict[int, float], Any]], changes: tuple[int, ...]) -> SyntheticStream:
     X = np.array([list(x.values()) for x, _ in points], np.float32)
     return SyntheticStream(name, X, np.array([str(int(y)) for _, y in points]), changes)
 

@@ -65,16 +65,10 @@ def extract_upload(
             path.unlink(missing_ok=True)
         if isinstance(error, DataError):
             raise
-        if isinstance(
-            error, (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
-        ):
-            raise DataError(
-                f"the upload is not a zip file that can be read ({error}); zip the folder again"
-            ) from error
+        if isinstance(error, (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)):
+            raise DataError(f"the upload is not a zip file that can be read ({error}); zip the folder again") from error
         if isinstance(error, FileExistsError):
-            raise DataError(
-                f"{folder} already holds {error.filename}; unpack into an empty folder"
-            ) from error
+            raise DataError(f"{folder} already holds {error.filename}; unpack into an empty folder") from error
         if isinstance(error, OSError):
             raise DataError(f"the upload cannot be unpacked: {error.strerror or error}") from error
         raise
@@ -93,9 +87,7 @@ def _wanted(archive: zipfile.ZipFile, max_bytes: int, max_files: int) -> dict[st
         name = member.filename.replace("\\", "/")
         parts = PurePosixPath(name).parts  # without "." and empty ones
         if name.startswith("/") or ".." in parts or ":" in name or any(ord(c) < 32 for c in name):
-            raise DataError(
-                f"the zip holds the path {name!r}, which leads out of its folder; zip the folder again"
-            )
+            raise DataError(f"the zip holds the path {name!r}, which leads out of its folder; zip the folder again")
         kind = stat.S_IFMT(member.external_attr >> 16)
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
             raise DataError(f"the zip holds {name!r}, a link or device; send plain files")
@@ -109,13 +101,9 @@ def _wanted(archive: zipfile.ZipFile, max_bytes: int, max_files: int) -> dict[st
             raise DataError(f"{name!r} in the zip is encrypted; send it without a password")
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             # LZMA lets the sender choose how much memory the reader sets aside, up to 4 GB.
-            raise DataError(
-                f"{name!r} in the zip is packed in an unusual way; zip the folder with the usual settings"
-            )
+            raise DataError(f"{name!r} in the zip is packed in an unusual way; zip the folder with the usual settings")
         if len(name) > MAX_NAME:
-            raise DataError(
-                f"the zip holds a path of {len(name)} characters, more than {MAX_NAME}; shorten its names"
-            )
+            raise DataError(f"the zip holds a path of {len(name)} characters, more than {MAX_NAME}; shorten its names")
         name = str(PurePosixPath(name))
         if name in wanted:
             raise DataError(f"the zip holds {name!r} twice; zip the folder again")
