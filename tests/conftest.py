@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# The same examples every time: a failure on one machine is a failure on all.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
 
 
 def gaussian_stream(n0=60, n=400, d=6, classes=3, separation=1.2, change=None, seed=0):

@@ -26,8 +26,8 @@ def test_ratio_is_that_of_the_densities(v0, v1):
 
 
 def naive(correct, h, n, xi, direction, likelihood):
-    """Every definition taken literally: all j, all v1, all of s; gives the statistic, alarms, change points, v1."""
-    statistic, alarms, changes, after = [], [], [], []
+    """Every definition taken literally, all j and all v1: the statistic, alarms, and where each maximum is taken."""
+    statistic, alarms, maxima = [], [], []
     start, warmup = 0, xi
     while start < len(correct):
         warm = correct[start : start + warmup]
@@ -43,19 +43,17 @@ def naive(correct, h, n, xi, direction, likelihood):
                 zeta = sum(correct[i + 1 - n : i + 1])
                 s.append([float(log_likelihood_ratio(zeta, v0, v1, n, likelihood)) for v1 in grid])
                 sums = [(sum(row[v] for row in s[j:]), j, v) for j in range(len(s)) for v in range(len(grid))]
-                if sums:
-                    g, j, v = max(sums, key=lambda item: item[0])
+                g = max((total for total, _, _ in sums), default=0.0)
             statistic.append(g)
             if s and grid and g >= h:
                 alarms.append(i)
-                changes.append(begin + j * n)
-                after.append(grid[v])
+                maxima.append({(begin + j * n, round(grid[v], 3)) for total, j, v in sums if total > g - 1e-9})
                 start, warmup = i + 1, n
                 break
-    return statistic, alarms, changes, after
+    return statistic, alarms, maxima
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     accuracies=st.tuples(*[st.sampled_from([0.0, 0.2, 0.5, 0.8, 0.95, 1.0])] * 2),
@@ -67,21 +65,19 @@ def naive(correct, h, n, xi, direction, likelihood):
 )
 def test_recursion_equals_the_definition(seed, accuracies, n, xi, h, direction, likelihood):
     rng = np.random.default_rng(seed)
-    correct = np.r_[rng.random(100) < accuracies[0], rng.random(100) < accuracies[1]]
+    correct = np.r_[rng.random(80) < accuracies[0], rng.random(80) < accuracies[1]]
     test = GeneralizedCusum(h, n, xi, direction, likelihood)
-    statistic, alarms, changes, after = [], [], [], []
+    statistic, alarms, estimates = [], [], []
     for i, hit in enumerate(correct):
         if test.update(hit, i):
             alarms.append(i)
-            changes.append(test.change_time)
-            after.append(test.accuracy_after)
+            estimates.append((test.change_time, round(test.accuracy_after, 3)))
+            assert test.change_time <= i
         statistic.append(test.statistic)
     expected = naive(correct, h, n, xi, direction, likelihood)
     np.testing.assert_allclose(statistic, expected[0], rtol=1e-9, atol=1e-9)
     assert alarms == expected[1]
-    assert changes == expected[2]
-    np.testing.assert_allclose(after, expected[3])
-    assert all(change <= alarm for change, alarm in zip(changes, alarms, strict=True))
+    assert all(found in maxima for found, maxima in zip(estimates, expected[2], strict=True))
 
 
 def test_matrix_holds_the_statistic_at_its_maximum():

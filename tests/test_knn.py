@@ -46,7 +46,7 @@ def test_equally_distant_samples_go_by_age_and_tied_votes_to_the_smallest_label(
     assert TinyKNN(k=2).fit(X, ["b", "a", "b", "b"]).predict([[0.0]]) == ["a"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_integer_features_with_many_exact_ties(data):
     """On a small lattice nearly all distances tie: the stable order of exact distances is the definition."""

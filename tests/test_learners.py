@@ -68,7 +68,7 @@ def by_observe(model, X, y):
     return predictions, sizes, statistic, detections, change_points
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     name=st.sampled_from(sorted(ALL)),
     seed=st.integers(0, 10**6),

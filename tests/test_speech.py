@@ -69,7 +69,7 @@ def test_one_process_alone_would_not_repeat():
     assert speak([Utterance("six", "en", 50, 120)])[0].tobytes() == first.tobytes()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(0, CLIPS - 1), min_size=1, max_size=6))
 def test_a_clip_does_not_depend_on_the_others(indices):
     source = SpeechSource(["go"])
@@ -207,7 +207,7 @@ def test_a_long_word_is_said_faster_and_one_too_long_is_refused():
 FEW = replace(RECIPES["normal"], voices=("en-us",), pitches=(50,), rates=(140,))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.text(max_size=12))
 def test_any_text_is_spoken_or_refused(word):
     try:

@@ -112,5 +112,5 @@ class AnyOrder(RuleBasedStateMachine):
         assert set(model.labels_) <= set(model.classes_)
 
 
-AnyOrder.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+AnyOrder.TestCase.settings = settings(max_examples=60, stateful_step_count=25)
 TestAnyOrder = AnyOrder.TestCase
