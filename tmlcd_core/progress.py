@@ -26,9 +26,9 @@ def terminal_bar(delay: float = 2.0) -> Progress:
             return
         shown = now
         share = done / max(total, 1)
-        left = (now - started) * (1 - share) / share if share else float("nan")
+        left = f", {(now - started) * (1 - share) / share:.0f} s left" if share else ""
         bar = "#" * round(30 * share)
-        sys.stderr.write(f"\r[{bar:<30}] {done}/{total} {what}, {left:.0f} s left \x1b[K")
+        sys.stderr.write(f"\r[{bar:<30}] {done}/{total} {what}{left} \x1b[K")
         sys.stderr.write("\n" if finished else "")
         sys.stderr.flush()
 
