@@ -97,11 +97,8 @@ class StreamLearner(TinyKNN):
             stop = min(start - start % BLOCK + BLOCK, n)
             before = walk.head, walk.tail, walk.rates.copy()
             walk.advance(start, stop)
-            if detector is None:
-                start = stop
-                continue
-            alarm = _watch(detector, walk, start, stop, statistic)
-            if alarm < 0:
+            alarm = -1 if detector is None else _watch(detector, walk, start, stop, statistic)
+            if detector is None or alarm < 0:
                 start = stop
                 continue
             if alarm + 1 < stop:
@@ -112,24 +109,21 @@ class StreamLearner(TinyKNN):
         return statistic, alarms
 
     def _adapt(self, walk: Walk, detector: ChangeDetector, W: Store, seen: int, n_classes: int) -> Alarm:
-        """What an alarm raised by sample seen - 1 does to T."""
-        size = len(walk.ids)
-        if self._W_size:
-            recent = _last(walk, W, seen, self._W_size).since(detector.change_time)
-            if len(recent) >= FEWEST_SAMPLES:
-                recent = self._condensed(recent, n_classes)
-                walk.become(_ids_of(walk, recent), recent.codes, recent.times)
-        else:
-            old = int(np.searchsorted(walk.times, detector.change_time))
-            if size - old >= FEWEST_SAMPLES:
-                walk.head += old
-        walk.sizes[seen - 1] = len(walk.ids)
-        return _alarm(detector, walk.clock + seen - 1, size - len(walk.ids))
+        """What an alarm raised by sample seen - 1 does to the walk."""
+        before = walk.store()
+        T = self._after_alarm(before, _last(walk, W, seen, self._W_size), detector.change_time, n_classes)
+        walk.become(_ids_of(walk, T), T.codes, T.times)
+        walk.sizes[seen - 1] = len(T)
+        return _alarm(detector, walk.clock + seen - 1, len(before) - len(T))
 
-    def _condensed(self, samples: Store, n_classes: int) -> Store:
-        if not self.condense:
-            return samples
-        return samples.take(condense_codes(samples.x, samples.codes, self._settings, n_classes))
+    def _after_alarm(self, T: Store, W: Store, change_time: int, n_classes: int) -> Store:
+        """What replaces T: the window since the change, condensed, or without a window T since the change."""
+        recent = (W if self._W_size else T).since(change_time)
+        if len(recent) < FEWEST_SAMPLES:
+            return T
+        if not (self._W_size and self.condense):
+            return recent
+        return recent.take(condense_codes(recent.x, recent.codes, self._settings, n_classes))
 
     # -- one sample --------------------------------------------------------------------------------------------------
 
@@ -149,7 +143,9 @@ class StreamLearner(TinyKNN):
                 self._W.limit(self._W_size)
             detector = self.detector_
             if detector is not None and detector.update(predicted == code, self.time_):
-                self._forget(detector)
+                size = len(self._T)
+                self._T = self._after_alarm(self._T, self._W, detector.change_time, len(self.classes_))
+                self.alarm_ = _alarm(detector, self.time_, size - len(self._T))
         return self.classes_[predicted]
 
     def _code(self, label: Any) -> int:
@@ -161,14 +157,6 @@ class StreamLearner(TinyKNN):
         if classes is not self.classes_:
             self._adopt(classes)
         return int(codes[0])
-
-    def _forget(self, detector: ChangeDetector) -> None:
-        """What an alarm raised just now does to T."""
-        size = len(self._T)
-        recent = (self._W if self._W_size else self._T).since(detector.change_time)
-        if len(recent) >= FEWEST_SAMPLES:
-            self._T = self._condensed(recent, len(self.classes_)) if self._W_size else recent
-        self.alarm_ = _alarm(detector, self.time_, size - len(self._T))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """`fit` the first time, then `run`; `classes` is accepted for compatibility and not needed."""
@@ -186,12 +174,12 @@ class StreamLearner(TinyKNN):
         return math.nan if self.detector_ is None else self.detector_.statistic
 
     def window_bytes(self) -> int:
-        """Bytes of the history window W on the device, once it is full."""
+        """Bytes on the device of the history window W as filled so far; 0 for a learner without one."""
         self._require_fitted()
         return self._W.nbytes
 
     def memory_bytes(self) -> int:
-        """Bytes on the device of T and, where there is one, of W as filled so far."""
+        """Bytes on the device of T and W: features, label and timestamp of each sample, 32 bits each."""
         return super().memory_bytes() + self.window_bytes()
 
 
@@ -239,7 +227,7 @@ def _last(walk: Walk, W: Store, seen: int, size: int) -> Store:
 
 
 def _ids_of(walk: Walk, samples: Store) -> NDArray[np.int32]:
-    """Ids of samples of the window: the walk's own by their time, older ones as foreign vectors."""
+    """Ids of stored samples: the walk's own by their time, older ones as foreign vectors."""
     own = samples.times >= walk.clock
     ids = np.empty(len(samples), np.int32)
     ids[own] = samples.times[own] - walk.clock
