@@ -1,0 +1,32 @@
+"""`compile`: do once, ahead of time, what the first run of a learner or an extractor would wait for."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+
+from tmlcd_core.cli.command import Report, add_command
+
+
+def register(commands: Any) -> None:
+    add_command(commands, "compile", "compile the inner loops, so that the first run need not wait", compile_loops)
+
+
+def compile_loops(options: argparse.Namespace) -> Report:
+    """Use every compiled function once; numba keeps the machine code beside the sources."""
+    from tmlcd_core.features import Extractor
+    from tmlcd_core.learners import HybridTinyKNN
+
+    start = time.monotonic()
+    X = np.eye(4, dtype=np.float32)
+    model = HybridTinyKNN().fit(X, [0, 1, 0, 1])
+    model.run(X, [0, 1, 0, 1])
+    model.observe(X[0], 0)
+    model.neighbours(X)
+    extractor = Extractor()
+    extractor.transform(np.random.default_rng(0).normal(size=(1, extractor.samples)).astype(np.float32))
+    seconds = round(time.monotonic() - start, 1)
+    return Report({"seconds": seconds}, f"compiled in {seconds} s")
