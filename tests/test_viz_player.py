@@ -1,0 +1,153 @@
+"""The player's bytes, read back by an independent decoder, and the palette as the colour-blind see it."""
+
+import itertools
+import json
+import re
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from tmlcd_core.errors import ConfigError
+from tmlcd_core.viz.palette import LEARNERS, SPARE, styles
+from tmlcd_core.viz.player import Panel, PlayerRun, accuracy_curve
+
+LIGHT, DARK = "#ffffff", "#171614"  # Streamlit's backgrounds
+
+
+def decode(data: bytes) -> tuple[dict, bytes]:
+    (size,) = struct.unpack_from("<I", data)
+    return json.loads(data[4 : 4 + size]), data[4 + size :]
+
+
+def small_run(**more) -> PlayerRun:
+    panel = Panel("Accuracy", "accuracy", {"cit": np.array([np.nan, 0.25, 1.0]), "mine": np.arange(3.0)})
+    memory = Panel("Memory", "|T|", {"mine": np.array([1, 2, 3])}, deviation={"mine": np.ones(3)})
+    correct = {"cit": np.array([True, False, True])}
+    values = {
+        "title": "A <b>run</b>",
+        "panels": (panel, memory),
+        "learners": ("cit", "mine"),
+        "correct": correct,
+    }
+    return PlayerRun(**(values | more))
+
+
+def test_arrays_come_back_where_the_header_says():
+    header, body = decode(
+        small_run(alarms={"mine": [np.int64(2)]}, change_points={"mine": [1]}).pack(start=1)
+    )
+    at = header["panels"][0]["curves"][0]
+    curve = np.frombuffer(body, "<f4", header["length"], at["offset"])
+    np.testing.assert_array_equal(curve, np.array([np.nan, 0.25, 1.0], dtype="f4"))
+    at = header["learners"][0]["correct"]
+    assert list(np.frombuffer(body, np.uint8, 3, at["offset"])) == [1, 0, 1]
+    assert header["panels"][1]["curves"][0] is None
+    assert header["learners"][0]["alarms"] is None
+    assert header["learners"][1]["alarms"] == [2]
+    assert header["start"] == 1
+
+
+@given(arrays(np.float32, st.tuples(st.just(4), st.integers(1, 40)), elements=st.floats(width=32)))
+def test_any_curves_survive_the_way_to_the_browser(values):
+    names = ("hybrid", "a", "b", "c")
+    run = PlayerRun("x", (Panel("p", "p", dict(zip(names, values, strict=True))),), names)
+    header, body = decode(run.pack())
+    for ref, expected in zip(header["panels"][0]["curves"], values, strict=True):
+        assert ref["offset"] % 4 == 0
+        np.testing.assert_array_equal(np.frombuffer(body, "<f4", header["length"], ref["offset"]), expected)
+
+
+def test_equal_runs_have_equal_bytes_and_any_difference_another_digest():
+    assert small_run().pack() == small_run().pack()
+    digest = decode(small_run().pack())[0]["digest"]
+    assert decode(small_run().pack(start=2, speed=10))[0]["digest"] == digest
+    assert decode(small_run(changes=(1,)).pack())[0]["digest"] != digest
+    assert decode(small_run(correct={"cit": np.array([1, 1, 1])}).pack())[0]["digest"] != digest
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=300), st.integers(1, 100))
+def test_accuracy_curve_is_the_convolution_of_the_paper(correct, taps):
+    curve = accuracy_curve(correct, taps)
+    assert len(curve) == len(correct)
+    assert np.isnan(curve[: taps - 1]).all()
+    if len(correct) >= taps:
+        expected = np.convolve(correct, np.full(taps, 1 / taps), mode="valid")
+        np.testing.assert_allclose(curve[taps - 1 :], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"learners": ()}, "1 to 8"),
+        ({"learners": tuple("abcdefghi")}, "1 to 8"),
+        ({"learners": ("cit", "cit")}, "different"),
+        ({"learners": ("cit",)}, "'mine'"),
+        ({"correct": {"cit": np.ones(4)}}, "(4,)"),
+        ({"panels": ()}, "correct"),
+        ({"panels": (), "correct": {}}, "without samples"),
+    ],
+)
+def test_what_cannot_be_played_is_named(more, says):
+    with pytest.raises(ConfigError, match=re.escape(says)):
+        small_run(**more).pack()
+
+
+# ---------------------------------------------------------------- palette
+
+
+def linear(colour: str) -> np.ndarray:
+    c = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(a: str, b: str) -> float:
+    high, low = sorted((float(linear(c) @ [0.2126, 0.7152, 0.0722]) for c in (a, b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    xyz = to_xyz @ np.clip(rgb, 0, 1) / [0.9505, 1.0, 1.089]
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+# Machado, Oliveira and Fernandes (2009), severity 1.
+BLINDNESS = {
+    "none": np.eye(3),
+    "protan": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deutan": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]]
+    ),
+    "tritan": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]]
+    ),
+}
+
+
+@pytest.mark.parametrize("matrix", BLINDNESS.values(), ids=BLINDNESS)
+def test_the_papers_learners_stay_apart_for_every_eye(matrix):
+    seen = [lab(matrix @ linear(look.colour)) for look in LEARNERS.values()]
+    assert (
+        min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15
+    )  # 2.3 is just noticeable
+
+
+def test_every_colour_stands_out_from_both_backgrounds_and_no_two_share_dashes():
+    colours = [(look.colour, look.dash) for look in LEARNERS.values()] + list(SPARE)
+    for colour, _ in colours:
+        assert contrast(colour, LIGHT) >= 3
+        assert contrast(colour, DARK) >= 3
+    assert len({dash for _, dash in colours}) == len(colours) == 8
+
+
+def test_a_learner_looks_the_same_in_any_company():
+    assert styles(["hybrid"])["hybrid"] == styles(["mine", "cit", "hybrid"])["hybrid"]
+    looks = styles([*LEARNERS, "a", "b", "c", "d", "e"]).values()
+    assert len({look.colour for look in looks}) == 8

@@ -1,0 +1,82 @@
+"""The colours: one look for each learner, the same in the player, in Plotly figures and in exports."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+# After Okabe & Ito (2008) and Tol (2021), colours that stay apart for colour-blind readers, with yellow, sky
+# blue and purple moved until each has a contrast of 3:1 to Streamlit's two backgrounds (WCAG 2.1, 1.4.11).
+BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#B23A7D"
+GREY, OLIVE, SKY, PINK = "#7F7F7F", "#8C8C00", "#3D9BD9", "#CC79A7"
+
+# Sequential scale of heat maps: "Cividis" of Plotly, made for colour-blind readers.
+SEQUENTIAL = "Cividis"
+
+
+@dataclass(frozen=True)
+class Style:
+    """The look of one learner: its name in full and in a table's head, its colour, its dashes in pixels.
+
+    The dashes are the second cue for those who cannot tell two colours apart, and for print.
+
+    Parameters
+    ----------
+    name
+        As a legend says it.
+    short
+        As the head of a narrow column says it.
+    colour
+        `#RRGGBB`.
+    dash
+        Lengths of dashes and gaps; empty for a full line.
+
+    Examples
+    --------
+    >>> from tmlcd_core.viz.palette import style
+    >>> style("hybrid").colour, len(style("hybrid").dash)
+    ('#009E73', 0)
+
+    References
+    ----------
+    Okabe, M. and Ito, K. (2008). Color universal design.
+    """
+
+    name: str
+    short: str
+    colour: str
+    dash: tuple[int, ...] = ()
+
+    @property
+    def plotly_dash(self) -> str:
+        """The dashes as Plotly writes them."""
+        return ",".join(f"{length}px" for length in self.dash) or "solid"
+
+
+LEARNERS = {
+    "cit": Style("Condensing-in-Time", "CIT", BLUE, (5, 3)),
+    "active": Style("Active Tiny kNN", "Active", VERMILLION, (11, 4)),
+    "hybrid": Style("Hybrid Tiny kNN", "Hybrid", GREEN),
+}
+SPARE = ((PURPLE, (2, 3)), (GREY, (12, 3, 3, 3)), (OLIVE, (7, 3)), (SKY, (2, 2, 7, 2)), (PINK, (16, 5)))
+
+
+def styles(learners: Iterable[str]) -> dict[str, Style]:
+    """Look up several learners; one that is not known by name gets the next spare colour.
+
+    >>> [s.colour for s in styles(["cit", "my learner"]).values()]
+    ['#0072B2', '#B23A7D']
+    """
+    spare = 0
+    found: dict[str, Style] = {}
+    for learner in learners:
+        if learner in LEARNERS:
+            found[learner] = LEARNERS[learner]
+        elif learner not in found:
+            colour, dash = SPARE[spare % len(SPARE)]
+            found[learner] = Style(learner, learner, colour, dash)
+            spare += 1
+    return found
+
+
+def style(learner: str) -> Style:
+    """Look up one learner."""
+    return styles([learner])[learner]

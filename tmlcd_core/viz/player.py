@@ -1,0 +1,259 @@
+"""What the canvas player of the app shows: curves over time with marks, packed once into bytes."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tmlcd_core.errors import ConfigError
+from tmlcd_core.viz.palette import styles
+
+ACCURACY_TAPS = 100  # samples, paper Sec. 7.4: "a 100-dimensional filter with all values of 0.01"
+MAX_LEARNERS = 8  # as many as the palette tells apart
+
+Curves = Mapping[str, NDArray[Any]]
+
+
+def accuracy_curve(correct: ArrayLike, taps: int = ACCURACY_TAPS) -> NDArray[np.float64]:
+    """The accuracy over the last `taps` samples: the hits convolved with `taps` values of `1 / taps`.
+
+    The first `taps - 1` samples have no full window behind them and are nan.
+
+    >>> accuracy_curve([1, 1, 0, 1], taps=2).tolist()
+    [nan, 1.0, 0.5, 0.5]
+    """
+    hits = np.concatenate([[0.0], np.cumsum(np.asarray(correct, dtype=float))])
+    curve = np.full(len(hits) - 1, np.nan)
+    curve[taps - 1 :] = (hits[taps:] - hits[:-taps]) / taps
+    return curve
+
+
+class TraceLike(Protocol):
+    """What the player needs of a learner's trace (`tmlcd_core.learners`)."""
+
+    @property
+    def predictions(self) -> NDArray[Any]: ...
+    @property
+    def sizes(self) -> NDArray[Any]: ...
+    @property
+    def statistic(self) -> NDArray[Any]: ...
+    @property
+    def detections(self) -> Sequence[int] | NDArray[Any]: ...
+    @property
+    def change_points(self) -> Sequence[int] | NDArray[Any]: ...
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One chart of the player: a curve for each learner over the same samples.
+
+    Parameters
+    ----------
+    title
+        Stands above the chart, with the unit.
+    short
+        Names the value in the table.
+    curves
+        Learner -> one value per sample; nan is a gap in the line. A learner may be missing.
+    deviation
+        Learner -> half width of a band around its curve.
+    low, high
+        Limits of the vertical axis; None follows the curves.
+    threshold
+        Height of a dotted line across the chart.
+    threshold_label
+        Text at that line.
+    digits
+        Decimals of a value in the table.
+
+    Examples
+    --------
+    >>> Panel("Samples in T", "|T|", {"hybrid": np.array([3.0, 4.0])}, digits=0).digits
+    0
+    """
+
+    title: str
+    short: str
+    curves: Curves
+    deviation: Curves = field(default_factory=dict)
+    low: float | None = 0.0
+    high: float | None = None
+    threshold: float | None = None
+    threshold_label: str = ""
+    digits: int = 2
+
+
+@dataclass(frozen=True)
+class PlayerRun:
+    """A run as the player takes it: panels over one time axis, marks, and what the table is computed from.
+
+    Parameters
+    ----------
+    title
+        Name of the run: title of exports, label for screen readers.
+    panels
+        The charts, top to bottom.
+    learners
+        Keys of `palette.LEARNERS` or names of one's own; at most 8.
+    changes
+        First sample of each new concept, as it truly was.
+    alarms
+        Learner -> samples at which an alarm was raised. A learner without a test is missing here.
+    change_points
+        Learner -> for each alarm the estimated first sample of the new concept.
+    correct
+        Learner -> 0/1 for each sample, for the accuracies in the table.
+    x_label
+        Text under the time axis.
+    alt
+        What the charts show, for those who cannot see them.
+
+    Examples
+    --------
+    >>> panel = Panel("Accuracy", "accuracy", {"hybrid": np.array([1.0, 0.5])}, high=1.0)
+    >>> header, body = PlayerRun("Two samples", (panel,), ("hybrid",)).payload()
+    >>> len(body)
+    8
+
+    References
+    ----------
+    Disabato, S. and Roveri, M. Tiny Machine Learning for Concept Drift, Sec. 7.
+    """
+
+    title: str
+    panels: tuple[Panel, ...]
+    learners: tuple[str, ...]
+    changes: tuple[int, ...] = ()
+    alarms: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    change_points: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    correct: Curves = field(default_factory=dict)
+    x_label: str = "sample"
+    alt: str = ""
+
+    @classmethod
+    def from_traces(
+        cls,
+        title: str,
+        traces: "Mapping[str, TraceLike]",
+        labels: ArrayLike,
+        *,
+        threshold: float | None = None,
+        **more: Any,
+    ) -> "PlayerRun":
+        """The paper's three charts of learners that ran over the same stream: accuracy, memory, statistic."""
+        correct = {key: np.asarray(trace.predictions) == np.asarray(labels) for key, trace in traces.items()}
+        tested = {key: trace for key, trace in traces.items() if not np.isnan(trace.statistic).all()}
+        panels = (
+            Panel(
+                f"Accuracy over the last {ACCURACY_TAPS} samples",
+                "accuracy",
+                {key: accuracy_curve(hits) for key, hits in correct.items()},
+                low=None,
+                high=1.0,
+            ),
+            Panel(
+                "Memory: samples in T", "|T|", {key: trace.sizes for key, trace in traces.items()}, digits=0
+            ),
+            Panel(
+                "CUSUM statistic g",
+                "g",
+                {key: trace.statistic for key, trace in tested.items()},
+                threshold=threshold,
+                threshold_label=f"threshold h = {threshold:g}" if threshold is not None else "",
+                digits=1,
+            ),
+        )
+        alarms = {key: tuple(trace.detections) for key, trace in tested.items()}
+        points = {key: tuple(trace.change_points) for key, trace in tested.items()}
+        return cls(title, panels, tuple(traces), alarms=alarms, change_points=points, correct=correct, **more)
+
+    @property
+    def length(self) -> int:
+        """Number of samples."""
+        return max((len(curve) for panel in self.panels for curve in panel.curves.values()), default=0)
+
+    def payload(self) -> tuple[dict[str, Any], bytes]:
+        """A header that JSON can hold, and the arrays it points into; equal runs give equal bytes."""
+        self._check()
+        body = bytearray()
+
+        def put(array: ArrayLike | None, kind: str) -> dict[str, Any] | None:
+            if array is None:
+                return None
+            body.extend(b"\0" * (-len(body) % 4))
+            offset = len(body)
+            body.extend(np.asarray(array).astype(f"<{kind}").tobytes())
+            return {"type": kind, "offset": offset}
+
+        panels = [
+            {
+                "title": panel.title,
+                "short": panel.short,
+                "alt": f"{self.title}: {panel.title}. {self.alt}".strip(),
+                "low": panel.low,
+                "high": panel.high,
+                "threshold": panel.threshold,
+                "threshold_label": panel.threshold_label,
+                "digits": panel.digits,
+                "curves": [put(panel.curves.get(learner), "f4") for learner in self.learners],
+                "deviation": [put(panel.deviation.get(learner), "f4") for learner in self.learners],
+            }
+            for panel in self.panels
+        ]
+        learners = [
+            {
+                "name": look.name,
+                "short": look.short,
+                "colour": look.colour,
+                "dash": list(look.dash),
+                "alarms": [int(a) for a in self.alarms[learner]] if learner in self.alarms else None,
+                "change_points": [int(c) for c in self.change_points.get(learner, ())],
+                "correct": put(self.correct.get(learner), "u1"),
+            }
+            for learner, look in styles(self.learners).items()
+        ]
+        header = {
+            "title": self.title,
+            "file": re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")[:60] or "run",
+            "length": self.length,
+            "x_label": self.x_label,
+            "alt": self.alt,
+            "changes": [int(c) for c in self.changes],
+            "panels": panels,
+            "learners": learners,
+        }
+        return header, bytes(body)
+
+    def pack(self, **options: Any) -> bytes:
+        """Header and arrays in one piece: the header's length (uint32), the header, the arrays.
+
+        `options` (where to start, how fast) join the header without changing the digest by which the player
+        recognises a run it already shows.
+        """
+        header, body = self.payload()
+        text = json.dumps(header, allow_nan=False)
+        digest = hashlib.sha256(text.encode() + body).hexdigest()[:16]
+        packed = json.dumps(header | options | {"digest": digest}, allow_nan=False).encode()
+        packed += b" " * (-len(packed) % 4)
+        return len(packed).to_bytes(4, "little") + packed + body
+
+    def _check(self) -> None:
+        if not 1 <= len(self.learners) <= MAX_LEARNERS or len(set(self.learners)) < len(self.learners):
+            raise ConfigError(f"the player shows 1 to {MAX_LEARNERS} different learners, got {self.learners}")
+        named = [(panel.title, arrays) for panel in self.panels for arrays in (panel.curves, panel.deviation)]
+        named.append(("correct", self.correct))
+        for title, learner, array in ((title, *item) for title, arrays in named for item in arrays.items()):
+            if learner not in self.learners:
+                raise ConfigError(f"{title!r} has a curve of {learner!r}, which is not among {self.learners}")
+            if np.shape(array) != (self.length,):
+                message = (
+                    f"{title!r} of {learner!r} has shape {np.shape(array)}, the run {self.length} samples"
+                )
+                raise ConfigError(f"{message}: give every curve one value per sample")
+        if self.length == 0:
+            raise ConfigError("a run without samples cannot be played: give each panel at least one curve")
