@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tmlcd_core.errors import ConfigError
+from tmlcd_core.viz import showcase
 from tmlcd_core.viz.palette import LEARNERS, SPARE, styles
 from tmlcd_core.viz.player import Panel, PlayerRun, accuracy_curve
 
@@ -94,6 +95,15 @@ def test_accuracy_curve_is_the_convolution_of_the_paper(correct, taps):
 def test_what_cannot_be_played_is_named(more, says):
     with pytest.raises(ConfigError, match=re.escape(says)):
         small_run(**more).pack()
+
+
+def test_the_shipped_run_of_home_is_what_the_learners_do():
+    computed = showcase.compute()
+    with np.load(showcase.FILE) as shipped:
+        assert set(shipped.files) == set(computed)
+        for name in shipped.files:
+            message = f"{name}: run `python -m tmlcd_core.viz.showcase` after a change of the learners"
+            np.testing.assert_allclose(shipped[name], computed[name], rtol=1e-9, err_msg=message)
 
 
 # ---------------------------------------------------------------- palette

@@ -1,0 +1,44 @@
+"""The one list of pages: it drives the menu, the ways in on Home, and the tests that open each page.
+
+Scripts stand one level down (pages/SECTION/NAME.py): a script directly in pages/ would be run without app.py
+by the first deep link to a fresh server.
+"""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+
+@dataclass(frozen=True)
+class Page:
+    """One entry of the menu: what it is called, where its script stands, and what it is for in one line."""
+
+    title: str
+    icon: str
+    file: str
+    url: str
+    section: str
+    about: str
+
+
+HOME = Page("Home", ":material/home:", "pages/home/home.py", "", "", "What this is, and a run to watch.")
+
+PAGES = (HOME,)
+
+
+def navigation() -> st.Page:
+    """Register every page with Streamlit and return the one that the address asks for."""
+    sections: dict[str, list[st.Page]] = {}
+    for page in PAGES:
+        entry = st.Page(
+            page.file, title=page.title, icon=page.icon, url_path=page.url or None, default=page is HOME
+        )
+        sections.setdefault(page.section, []).append(entry)
+    return st.navigation(sections)
+
+
+def ways_in() -> None:
+    """Links to every other page, each with its line."""
+    for page in PAGES:
+        if page is not HOME:
+            st.page_link(page.file, label=f"**{page.title}** · {page.about}", icon=page.icon)

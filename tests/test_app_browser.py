@@ -1,0 +1,254 @@
+"""What a person sees in a real Chromium: pages by menu and by link, the player, and that nothing leaks."""
+
+import re
+import shutil
+import struct
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from benchmarks.appserver import chromium, serve
+from pages.menu import HOME, PAGES
+
+pytestmark = pytest.mark.browser
+if shutil.which("chromium") is None:
+    pytest.skip("*** NO CHROMIUM: the browser tests are skipped ***", allow_module_level=True)
+
+WAIT = 60_000  # ms; a limit for a loaded machine, not an expectation
+LOCAL = {"127.0.0.1", "localhost"}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with serve() as address:
+        yield address
+
+
+@pytest.fixture
+def visit(browser: Any) -> Iterator[Any]:
+    """Open pages that are watched: a request to another host or an error in the console fails the test."""
+    contexts, complaints = [], []
+
+    def on_request(request: Any) -> None:
+        url = urlsplit(request.url)
+        if url.scheme in {"http", "https", "ws", "wss"} and url.hostname not in LOCAL:
+            complaints.append(f"request to {request.url}")
+
+    def open_page(address: str, width: int = 1280, height: int = 720, **options: Any) -> Any:
+        contexts.append(browser.new_context(viewport={"width": width, "height": height}, **options))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(WAIT)
+        page.on("request", on_request)
+        page.on("console", lambda m: complaints.append(f"console: {m.text}") if m.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(f"page error: {error}"))
+        page.goto(address)
+        settle(page)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def settle(page: Any) -> None:
+    """Wait until the script has run and its title stands on the page."""
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    page.wait_for_selector("h1")
+
+
+def data(page: Any, name: str) -> str:
+    return page.locator(".player").first.evaluate(f"player => player.dataset.{name}")
+
+
+def drawn_time(page: Any) -> int:
+    return int(data(page, "time"))
+
+
+def wait_for_time(page: Any, condition: str) -> None:
+    """Wait until the drawn sample `t` fulfils the condition."""
+    player = page.locator(".player").first.element_handle()
+    page.wait_for_function(
+        f"player => {{ const t = Number(player.dataset.time); return {condition}; }}", arg=player
+    )
+
+
+def pixels(page: Any, chart: int = 0) -> str:
+    return page.locator("canvas.chart").nth(chart).evaluate("canvas => canvas.toDataURL()")
+
+
+def paused(page: Any, sample: int) -> None:
+    """Stop the player at a sample."""
+    page.locator(".player").first.focus()
+    page.locator(".player .scrub").first.fill(str(sample))
+    if data(page, "playing") == "true":
+        page.keyboard.press("k")
+    page.locator(".player .scrub").first.fill(str(sample))
+    wait_for_time(page, f"t === {sample}")
+
+
+# ---------------------------------------------------------------- pages
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.title)
+def test_deep_link_on_a_fresh_server(page, visit):
+    with serve() as address:
+        seen = visit(f"{address}/{page.url}")
+        assert seen.title().startswith(page.title) or page is HOME
+        assert seen.locator("[data-testid=stException]").count() == 0
+        names = seen.locator("[data-testid=stSidebarNavLink]").all_inner_texts()
+        if len(PAGES) > 1:
+            assert len(names) == len(PAGES), "app.py did not run first"
+        seen.close()
+
+
+def test_every_page_by_the_menu(server, visit):
+    seen = visit(server)
+    for page in PAGES[1:]:
+        seen.locator("[data-testid=stSidebarNavLink]", has_text=page.title).click()
+        seen.wait_for_url(f"**/{page.url}")
+        settle(seen)
+        assert seen.locator("[data-testid=stException]").count() == 0
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.title)
+def test_nothing_sticks_out_to_the_side(page, width, height, server, visit):
+    seen = visit(f"{server}/{page.url}", width, height)
+    assert seen.evaluate("document.documentElement.scrollWidth") <= width
+    main = seen.locator("[data-testid=stMain]")
+    assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 0
+
+
+# ---------------------------------------------------------------- the player
+
+
+def test_home_plays_by_itself_and_obeys(server, visit):
+    page = visit(server)
+    wait_for_time(page, "t > 20")
+    page.get_by_role("button", name="Pause").click()
+    stood = drawn_time(page)
+    picture = pixels(page)
+    page.wait_for_timeout(300)
+    assert drawn_time(page) == stood
+    assert pixels(page) == picture
+    page.get_by_role("button", name="One sample on").click()
+    assert drawn_time(page) == stood + 1
+    page.get_by_role("button", name="Play").click()
+    wait_for_time(page, f"t > {stood + 10}")
+
+
+def test_keyboard_alone(server, visit):
+    page = visit(server)
+    paused(page, 100)
+    page.locator(".player .scrub").focus()
+    for key, expected in [("ArrowRight", 101), ("Shift+ArrowRight", 151), ("ArrowLeft", 150), ("Home", 0)]:
+        page.keyboard.press(key)
+        assert drawn_time(page) == expected
+    page.keyboard.press("End")
+    assert drawn_time(page) == int(data(page, "length")) - 1
+    page.keyboard.press("Space")
+    assert data(page, "playing") == "true"
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "touch"])
+def test_scrubbing_on_a_chart(touch, server, visit):
+    page = visit(server, 390, 844, has_touch=touch)
+    paused(page, 0)
+    page.locator("canvas.chart").first.scroll_into_view_if_needed()
+    box = page.locator("canvas.chart").first.bounding_box()
+    x, y = box["x"] + 0.75 * box["width"], box["y"] + 0.5 * box["height"]
+    page.touchscreen.tap(x, y) if touch else page.mouse.click(x, y)
+    length = int(data(page, "length"))
+    wait_for_time(page, f"t > {0.6 * length} && t < {0.8 * length}")
+
+
+def test_the_legend_hides_a_curve_on_every_chart_and_brings_it_back(server, visit):
+    page = visit(server)
+    paused(page, 600)
+    before = [pixels(page, chart) for chart in range(3)]
+    entry = page.locator(".player .legend").get_by_role("button", name="Hybrid Tiny kNN")
+    entry.click()
+    assert entry.get_attribute("aria-pressed") == "false"
+    assert all(pixels(page, chart) != before[chart] for chart in range(3))
+    entry.click()
+    assert [pixels(page, chart) for chart in range(3)] == before
+
+
+def test_the_table_shows_what_was_drawn_and_grows_with_time(server, visit):
+    page = visit(server)
+    paused(page, 99)
+    row = page.locator(".player .metrics tr", has_text=re.compile("^accuracy")).all_inner_texts()
+    at_cursor, so_far = (text.split("\t")[1:] for text in row)
+    # After exactly 100 samples the moving accuracy and the accuracy so far are one number.
+    assert [float(a) for a in at_cursor] == pytest.approx([float(s) for s in so_far], abs=0.006)
+
+
+def test_the_player_follows_the_theme(server, visit):
+    page = visit(server, color_scheme="light")
+    paused(page, 200)
+    light = pixels(page)
+    redraws = int(data(page, "redraws"))
+    page.emulate_media(color_scheme="dark")
+    player = page.locator(".player").first.element_handle()
+    page.wait_for_function(f"player => Number(player.dataset.redraws) > {redraws}", arg=player)
+    assert pixels(page) != light
+    assert drawn_time(page) == 200, "a change of theme is no reason to lose the place"
+
+
+def test_charts_are_crisp_on_a_dense_screen(server, visit):
+    page = visit(server, device_scale_factor=2)
+    canvas = page.locator("canvas.chart").first
+    assert canvas.evaluate("c => c.width") == pytest.approx(2 * canvas.evaluate("c => c.clientWidth"), abs=1)
+
+
+def test_charts_have_words_for_those_who_cannot_see_them(server, visit):
+    page = visit(server)
+    labels = page.locator("canvas.chart").evaluate_all("all => all.map(c => c.getAttribute('aria-label'))")
+    assert len(labels) == 3
+    assert all("Three learners meet a change" in label for label in labels)
+    for button in page.locator(".player button").all():
+        assert button.get_attribute("aria-label") or button.inner_text()
+
+
+def test_saved_pictures_hold_what_the_screen_shows(server, visit):
+    page = visit(server)
+    paused(page, 1000)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save the charts as PNG").click()
+    png = download.value.path().read_bytes()
+    assert png.startswith(b"\x89PNG") and struct.unpack(">I", png[16:20]) == (1920,)
+
+    def svg_at(sample: int) -> ElementTree.Element:
+        paused(page, sample)
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save the charts as SVG").click()
+        return ElementTree.fromstring(saved.value.path().read_text(encoding="utf-8"))
+
+    name = "{http://www.w3.org/2000/svg}"
+    early, late = svg_at(300), svg_at(1400)
+    words = " ".join(element.text or "" for element in late.iter(f"{name}text"))
+    assert all(learner in words for learner in ("Condensing-in-Time", "Active Tiny kNN", "Hybrid Tiny kNN"))
+    width = [max(float(r.get("width")) for r in svg.iter(f"{name}rect")) for svg in (early, late)]
+    assert sum(1 for _ in late.iter(f"{name}path")) > sum(1 for _ in early.iter(f"{name}path")), (
+        "alarms appear"
+    )
+    assert width[0] <= width[1]
+
+
+def test_two_sessions_do_not_touch_each_other(server, visit):
+    one, other = visit(server), visit(server)
+    paused(one, 300)
+    paused(other, 900)
+    one.keyboard.press("ArrowRight")
+    wait_for_time(one, "t === 301")
+    assert drawn_time(other) == 900
