@@ -3,12 +3,21 @@
 from pathlib import Path
 
 import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
 
 from pages.menu import navigation
 
 MENU = Path(__file__).parent / "pages" / "menu"
 
-# A Material icon would be fetched from another host when it is the page's icon; this file is not.
-st.set_page_config(page_title="TML-CD Lab", page_icon=str(MENU / "favicon.svg"), layout="wide")
-st.html(MENU / "shell.css")
-navigation().run()
+if __name__ == "__main__":  # a visitor's run of this script
+    # Before the navigation, or the browser fetches the menu entry's Material icon from another host.
+    st.set_page_config(page_icon=str(MENU / "favicon.svg"), layout="wide")
+    page = navigation()
+    st.set_page_config(page_title=f"{page.title} · TML-CD Lab")
+    st.html(MENU / "shell.css")
+    page.run()
+else:  # the server imports this script once, at its start, for `app`
+    # A folder named pages/ makes Streamlit look for scripts in it until a run has called st.navigation:
+    # a deep link to a fresh server would be greeted with "Page not found".
+    PagesManager.uses_pages_directory = False
+    app = st.App(__file__)

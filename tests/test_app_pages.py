@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.menu import PAGES, Page
+from pages.widgets import limited, says
 
 ROOT = Path(__file__).parent.parent
 TIMEOUT = 60
@@ -36,6 +37,60 @@ def test_every_script_is_registered_and_none_stands_directly_in_pages():
 
 def test_addresses_and_titles_are_unique():
     assert len({page.url for page in PAGES}) == len(PAGES) == len({page.title for page in PAGES})
+
+
+@pytest.mark.parametrize(
+    ("value", "limits", "expected"),
+    [
+        (9.0, (0.0, 1.0, 0.5), 1.0),
+        (-1, (0, 5), 0),
+        (3, (0, 5), 3),
+        ("x", (("a", "b"),), "a"),
+        (True, (), True),
+    ],
+)
+def test_a_value_is_kept_within_the_widgets_limits(value, limits, expected):
+    assert limited(value, *limits) == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "value", "same"),
+    [
+        ("25", 25.0, True),
+        ("true", True, True),
+        ("x", 3, False),
+        ("Active", "Active", True),
+        ("nan", 1.0, False),
+    ],
+)
+def test_the_text_of_an_address_is_compared_with_the_value(asked, value, same):
+    assert says(asked, value) is same
+
+
+CUSUM = next(page for page in PAGES if page.url == "inside-cusum")
+
+
+def test_a_broken_link_falls_back_with_a_notice():
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
+    at.query_params["h"] = "1e999"
+    at.query_params["n"] = "<b>"
+    at.query_params["run"] = "Hybrid Tiny kNN"
+    at.switch_page(CUSUM.file).run()
+    assert not at.exception
+    assert at.slider(key="h").value == 25.0
+    assert at.selectbox(key="run").value == "Hybrid Tiny kNN"
+    assert len(at.toast) == 2
+
+
+def test_a_higher_threshold_never_gives_more_alarms():
+    at = open_page(CUSUM)
+    rates = []
+    for threshold in (5.0, 25.0, 80.0):
+        at.slider(key="h").set_value(threshold).run()
+        assert not at.exception
+        rates.append(float(at.metric[0].value.rstrip("%")))
+    assert rates == sorted(rates, reverse=True)
+    assert rates[0] > rates[-1]
 
 
 MODULES = """

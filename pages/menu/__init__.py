@@ -23,7 +23,17 @@ class Page:
 
 HOME = Page("Home", ":material/home:", "pages/home/home.py", "", "", "What this is, and a run to watch.")
 
-PAGES = (HOME,)
+PAGES = (
+    HOME,
+    Page(
+        "Inside CUSUM",
+        ":material/query_stats:",
+        "pages/explore/inside_cusum.py",
+        "inside-cusum",
+        "Explore",
+        "The change-detection test at any moment of a run, with every number it compares.",
+    ),
+)
 
 
 def navigation() -> st.Page:

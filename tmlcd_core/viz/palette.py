@@ -56,7 +56,7 @@ LEARNERS = {
     "active": Style("Active Tiny kNN", "Active", VERMILLION, (11, 4)),
     "hybrid": Style("Hybrid Tiny kNN", "Hybrid", GREEN),
 }
-SPARE = ((PURPLE, (2, 3)), (GREY, (12, 3, 3, 3)), (OLIVE, (7, 3)), (SKY, (2, 2, 7, 2)), (PINK, (16, 5)))
+SPARE = ((PURPLE, (18, 3)), (GREY, (12, 3, 3, 3)), (OLIVE, (7, 3)), (SKY, (2, 2, 7, 2)), (PINK, (2, 3)))
 
 
 def styles(learners: Iterable[str]) -> dict[str, Style]:

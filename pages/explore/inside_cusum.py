@@ -1,0 +1,124 @@
+"""Inside CUSUM: the test of a chosen run at a chosen time, with every number it compares."""
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from pages.player import player
+from pages.widgets import checked, faults_as_messages
+from tmlcd_core.drift import ThresholdRow, calibrate_threshold, threshold_table
+from tmlcd_core.viz import cusum, showcase
+from tmlcd_core.viz.palette import LEARNERS
+
+SIMULATED = "Simulated stream"
+RUNS = (SIMULATED, LEARNERS["active"].name, LEARNERS["hybrid"].name)
+LENGTH = 1500  # samples of a simulated run
+HORIZON = 1000  # samples within which a false alarm is counted
+LEVELS = tuple(float(h) for h in range(1, 101))  # thresholds of the slider and of the simulation
+
+
+@st.cache_data(max_entries=64, show_spinner="Simulating 10,000 streams with and without a change …")
+def trade_off(before: float, after: float, batch: int, warmup: int, direction: str) -> list[ThresholdRow]:
+    return threshold_table(before, after, batch, warmup, HORIZON, LEVELS, direction)
+
+
+@st.cache_data(max_entries=64, show_spinner="Simulating 20,000 streams without a change …")
+def calibrated(before: float, batch: int, warmup: int, direction: str) -> float:
+    return calibrate_threshold(before, batch, warmup, HORIZON, 0.01, direction)
+
+
+def simulated(before: float, after: float, change: int, seed: int) -> NDArray[np.bool_]:
+    return np.random.default_rng(seed).random(LENGTH) < np.where(np.arange(LENGTH) < change, before, after)
+
+
+st.title("Inside CUSUM")
+st.markdown(
+    "The test watches hits and misses in batches of *n*. For every accuracy υ₁ that could follow a change, "
+    "and every batch *j* at which it could have begun, it adds up how much better υ₁ explains the batches "
+    "than υ₀ does; the largest sum is the statistic *g*. Pause, step or scrub to look inside at that moment."
+)
+with st.sidebar:
+    run = checked(st.selectbox, "Run", RUNS, key="run", help="Whose hits and misses the test watches.")
+    if run == SIMULATED:
+        before = checked(
+            st.slider, "Accuracy before", 0.5, 0.99, 0.9, 0.01, key="before", help="υ before the change."
+        )
+        after = checked(
+            st.slider, "Accuracy after", 0.05, 0.99, 0.7, 0.01, key="after", help="υ after the change."
+        )
+        change = checked(
+            st.slider, "Change at sample", 150, 1400, 700, 50, key="at", help="True time of the change."
+        )
+        seed = checked(st.number_input, "Seed", 0, 9999, 0, key="seed", help="Equal seeds give equal runs.")
+        learner, correct = SIMULATED, simulated(before, after, change, int(seed))
+    else:
+        learner = next(key for key, look in LEARNERS.items() if look.name == run)
+        change = showcase.CHANGE
+        correct = np.asarray(showcase.load().correct[learner])
+        before, after = round(float(correct[:change].mean()), 2), round(float(correct[change:].mean()), 2)
+        st.caption(
+            "Home's run. Another threshold replays the test on what this learner did, alarms included."
+        )
+    batch = checked(st.slider, "Batch n", 10, 100, 50, 10, key="n", help="Samples a batch (paper: n).")
+    warmup = checked(
+        st.slider, "Warm-up ξ", 20, 300, 100, 20, key="xi", help="Samples from which υ₀ is estimated."
+    )
+    only_drops = checked(
+        st.toggle, "Only drops", False, key="drops", help="The Hybrid's test: candidates below υ₀."
+    )
+direction = "down" if only_drops else "both"
+
+choose, alarms_cell, delay_cell, advice = st.columns([2.2, 1, 1, 1], vertical_alignment="center")
+with choose:
+    threshold = checked(
+        st.slider, "Threshold h", 1.0, 100.0, 25.0, 1.0, key="h", help="An alarm is raised at g ≥ h."
+    )
+
+with faults_as_messages():
+    settings = {"threshold": threshold, "batch": batch, "warmup": warmup, "direction": direction}
+    said = cusum.replay(correct, **settings)
+    shown = cusum.replay_run(learner, correct, said, threshold, change)
+    start = said.alarms[0] if said.alarms else len(correct) - 1
+    time = player(shown, "cusum", start=start, on_move=lambda: None)
+    rows = trade_off(before, after, batch, warmup, direction)
+    row = rows[int(np.argmin(np.abs(np.array(LEVELS) - threshold)))]
+    alarms_cell.metric("False alarms", f"{row.false_alarm_rate:.1%}", help=f"within {HORIZON} samples")
+    delay_cell.metric(
+        "Mean delay", f"{row.mean_delay:.0f}", help=f"samples, drop from {before:g} to {after:g}"
+    )
+    level = calibrated(before, batch, warmup, direction)
+    advice.metric(
+        "h for 1 %", f"{level:.1f}", help=f"`calibrate_threshold`: at most 1 % in {HORIZON} samples"
+    )
+
+    st.subheader(f"After sample {time}")
+    state = cusum.state_at(correct, time, **settings)
+    if state is None:
+        st.info("The test is still estimating υ₀ or filling its first batch: there is no sum yet.")
+    else:
+        j, column = state.best
+        left, right = st.columns(2)
+        with left:
+            st.markdown(
+                f"υ₀ = {state.test.accuracy_before:.3f}, {len(state.hits)} batches since sample "
+                f"{state.start}, {len(state.test.candidates)} candidates υ₁."
+            )
+            st.plotly_chart(cusum.matrix_figure(state), key="matrix", config={"displaylogo": False})
+            st.caption(
+                f"S for every start j and candidate υ₁. The diamond is the maximum: S = "
+                f"{state.matrix.max():.1f} for a change at sample {state.starts[j]} to υ₁ = {state.test.candidates[column]:.3f}."
+            )
+        with right:
+            st.markdown("For the υ₁ of the maximum: the largest *S* is the newest *G*.")
+            st.dataframe(cusum.batch_table(state), hide_index=True, height=400)
+        for name, formula in cusum.formulas(state):
+            st.caption(name)
+            st.latex(formula)
+
+    st.subheader("The price of a threshold")
+    st.plotly_chart(cusum.threshold_figure(rows, threshold), key="price", config={"displaylogo": False})
+    st.caption(
+        f"10,000 simulated streams: an accuracy of {before:g} that stays (left), or that drops to {after:g} "
+        f"at the end of the warm-up (right). At h = {threshold:g}: {row.false_alarm_rate:.1%} false alarms, "
+        f"{row.missed:.1%} of the changes missed within {HORIZON} samples."
+    )

@@ -1,0 +1,55 @@
+"""Widgets whose value stands in the address and is checked again on the server."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import streamlit as st
+
+from tmlcd_core.errors import TmlcdError
+
+
+def checked(widget: Callable[..., Any], label: str, *args: Any, key: str, **options: Any) -> Any:
+    """A widget bound to the address under its key, with its value kept within the widget's own limits.
+
+    A link that asks for something the widget cannot show gets the default, and a notice when it is opened.
+    """
+    asked = st.query_params.get(key)
+    value = widget(label, *args, key=key, bind="query-params", persist_state="session", **options)
+    value = limited(value, *args)
+    opened = f"opened:{key}"
+    if opened not in st.session_state:
+        st.session_state[opened] = True
+        if asked is not None and not says(asked, value):
+            notice = f"The link's value for **{label}** cannot be used; {value} is shown."
+            st.toast(notice, icon=":material/link_off:", duration="long")
+    return value
+
+
+def limited(value: Any, *args: Any) -> Any:
+    """The value within the widget's limits: those hold only in the browser."""
+    if args and isinstance(args[0], list | tuple):
+        return value if value in args[0] else args[0][0]
+    if len(args) >= 2:
+        low, high = args[:2]
+        return min(max(value, low), high)
+    return value
+
+
+def says(asked: str, value: Any) -> bool:
+    """Whether the text of an address means this value."""
+    if isinstance(value, bool):
+        return asked.lower() == str(value).lower()
+    try:
+        return float(asked) == float(value)
+    except ValueError:
+        return asked == str(value)
+
+
+@contextmanager
+def faults_as_messages() -> Iterator[None]:
+    """Show what tmlcd_core complains about as a message, never as a traceback."""
+    try:
+        yield
+    except TmlcdError as fault:
+        st.error(str(fault), icon=":material/error:")

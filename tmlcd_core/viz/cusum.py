@@ -1,0 +1,278 @@
+"""The generalized CUSUM test opened up: its state at one moment, drawn and written out with numbers."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tmlcd_core.drift import GeneralizedCusum, ThresholdRow
+from tmlcd_core.errors import DataError
+from tmlcd_core.viz.palette import BLUE, SEQUENTIAL, VERMILLION
+from tmlcd_core.viz.player import Panel, PlayerRun, accuracy_curve
+
+
+@dataclass(frozen=True)
+class CusumReplay:
+    """What the test said along a whole sequence of hits and misses.
+
+    Parameters
+    ----------
+    statistic
+        g after each sample; nan while warming up.
+    batch_accuracy
+        Accuracy of the newest full batch after each sample; nan before there is one.
+    alarms
+        Samples at which an alarm was raised.
+    change_points
+        For each alarm the estimated first sample of the new concept.
+
+    Examples
+    --------
+    >>> replay([True] * 100 + [False] * 100).alarms
+    [149]
+    """
+
+    statistic: NDArray[np.float64]
+    batch_accuracy: NDArray[np.float64]
+    alarms: list[int]
+    change_points: list[int]
+
+
+def replay(correct: ArrayLike, **settings: Any) -> CusumReplay:
+    """Feed a `GeneralizedCusum` of these settings with a sequence of hits."""
+    hits = np.asarray(correct, dtype=bool)
+    test = GeneralizedCusum(**settings)
+    statistic = np.full(len(hits), np.nan)
+    accuracy = np.full(len(hits), np.nan)
+    alarms, change_points = [], []
+    first = test.warmup  # first sample of the first batch since the test last started
+    for t, hit in enumerate(hits.tolist()):
+        alarm = test.update(hit)
+        statistic[t] = test.statistic
+        full = (t + 1 - first) // test.batch
+        if full > 0:
+            end = first + full * test.batch
+            accuracy[t] = hits[end - test.batch : end].mean()
+        if alarm:
+            alarms.append(t)
+            change_points.append(test.change_time)
+            first = t + 1 + test.batch
+    return CusumReplay(statistic, accuracy, alarms, change_points)
+
+
+@dataclass(frozen=True)
+class CusumState:
+    """The test after one sample: the batches it has seen since it last started, and every sum it compares.
+
+    Parameters
+    ----------
+    test
+        The test itself as it stands.
+    start
+        The sample at which it last started.
+    starts
+        First sample of each full batch.
+    hits
+        ζ of each full batch.
+    matrix
+        S_j^t(v1): row j is the batch at which a change may have begun, column v1 the accuracy after it.
+    recursion
+        G(v1) after each batch: the same maximum over j, carried along in constant memory.
+
+    Examples
+    --------
+    >>> state = state_at([True] * 150 + [False] * 50, 199)
+    >>> state.hits.tolist(), bool(np.allclose(state.matrix.max(axis=0), state.recursion[-1]))
+    ([50, 0], True)
+    """
+
+    test: GeneralizedCusum
+    start: int
+    starts: NDArray[np.int64]
+    hits: NDArray[np.int64]
+    matrix: NDArray[np.float64]
+    recursion: NDArray[np.float64]
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """Row and column of the largest sum: the estimated change and the accuracy after it."""
+        row, column = np.unravel_index(int(self.matrix.argmax()), self.matrix.shape)
+        return int(row), int(column)
+
+
+def state_at(correct: ArrayLike, time: int, **settings: Any) -> CusumState | None:
+    """The test after sample `time`; None before its first batch is full."""
+    hits = np.asarray(correct, dtype=bool)
+    if not 0 <= time < len(hits):
+        raise DataError(f"time={time} lies outside the {len(hits)} samples: choose 0..{len(hits) - 1}")
+    test = GeneralizedCusum(**settings)
+    start, first = 0, test.warmup
+    for t, hit in enumerate(hits[: time + 1].tolist()):
+        if test.update(hit) and t < time:
+            start, first = t + 1, t + 1 + test.batch
+    count = (time + 1 - first) // test.batch
+    if count < 1 or not len(test.candidates):
+        return None
+    zeta = hits[first : first + count * test.batch].reshape(count, test.batch).sum(axis=1)
+    recursion = np.empty((count, len(test.candidates)))
+    carried = np.zeros(len(test.candidates))
+    for j, ratios in enumerate(test.ratios(zeta)):
+        carried = np.maximum(carried, 0) + ratios
+        recursion[j] = carried
+    starts = first + test.batch * np.arange(count)
+    return CusumState(test, start, starts, zeta, test.matrix(zeta), recursion)
+
+
+def replay_run(name: str, correct: ArrayLike, said: CusumReplay, threshold: float, change: int) -> PlayerRun:
+    """A replay for the player: the accuracy of the batches and the statistic that they drive."""
+    panels = (
+        Panel(
+            "Accuracy of the last 100 samples",
+            "accuracy",
+            {name: accuracy_curve(correct)},
+            low=None,
+            high=1.0,
+        ),
+        Panel(
+            "Accuracy of the newest batch, ζ / n", "ζ / n", {name: said.batch_accuracy}, low=None, high=1.0
+        ),
+        Panel(
+            "CUSUM statistic g",
+            "g",
+            {name: said.statistic},
+            threshold=threshold,
+            threshold_label=f"threshold h = {threshold:g}",
+            digits=1,
+        ),
+    )
+    return PlayerRun(
+        "Inside CUSUM",
+        panels,
+        (name,),
+        changes=(change,),
+        alarms={name: said.alarms},
+        change_points={name: said.change_points},
+        correct={name: np.asarray(correct)},
+        x_label="supervised samples",
+        alt=f"The true change is at sample {change}; alarms at {said.alarms}.",
+    )
+
+
+def matrix_figure(state: CusumState) -> Any:
+    """S_j^t(v1) as a heat map with its maximum marked (Plotly)."""
+    import plotly.graph_objects as go
+
+    row, column = state.best
+    limit = max(abs(float(state.matrix.max())), state.test.threshold)
+    heat = go.Heatmap(
+        x=state.test.candidates,
+        y=state.starts,
+        z=np.clip(state.matrix, -limit, limit),
+        customdata=state.matrix,
+        zmin=-limit,
+        zmax=limit,
+        colorscale=SEQUENTIAL,
+        colorbar={"title": {"text": "S"}, "thickness": 14},
+        hovertemplate="change at sample %{y}<br>v1 = %{x:.3f}<br>S = %{customdata:.1f}<extra></extra>",
+    )
+    mark = go.Scatter(
+        x=[state.test.candidates[column]],
+        y=[state.starts[row]],
+        mode="markers",
+        marker={
+            "symbol": "diamond-open",
+            "size": 16,
+            "color": VERMILLION,
+            "line": {"width": 3},
+        },
+        hoverinfo="skip",
+    )
+    figure = go.Figure([heat, mark])
+    figure.add_vline(state.test.accuracy_before, line={"dash": "dot"}, annotation_text="v0")
+    figure.update_layout(
+        height=360,
+        margin={"l": 10, "r": 10, "t": 24, "b": 10},
+        showlegend=False,
+        uirevision="matrix",
+        xaxis={"title": "accuracy after the change, v1", "range": [0, 1]},
+        yaxis={"title": "first sample after the change, j"},
+    )
+    return figure
+
+
+def threshold_figure(rows: list[ThresholdRow], threshold: float) -> Any:
+    """False-alarm rate and mean delay against the threshold, with the chosen one marked (Plotly)."""
+    from plotly.subplots import make_subplots
+
+    levels = np.array([row.threshold for row in rows])
+    figure = make_subplots(1, 2, subplot_titles=("false-alarm rate", "mean delay, samples"))
+    series = (([row.false_alarm_rate for row in rows], BLUE), ([row.mean_delay for row in rows], VERMILLION))
+    for column, (values, colour) in enumerate(series, 1):
+        figure.add_scatter(
+            x=levels, y=np.array(values), mode="lines", line={"color": colour, "width": 3}, row=1, col=column
+        )
+        figure.add_vline(threshold, line={"dash": "dot"}, row=1, col=column)
+        figure.update_xaxes(title="threshold h", row=1, col=column)
+    figure.update_yaxes(rangemode="tozero")
+    figure.update_yaxes(tickformat=".0%", row=1, col=1)
+    figure.update_layout(
+        height=280, margin={"l": 10, "r": 10, "t": 30, "b": 10}, showlegend=False, uirevision="threshold"
+    )
+    return figure
+
+
+def batch_table(state: CusumState) -> dict[str, NDArray[Any]]:
+    """The definition and the recursion side by side, batch by batch, for the v1 of the maximum."""
+    _, column = state.best
+    return {
+        "j": state.starts,
+        "ζ": state.hits,
+        "s": state.test.ratios(state.hits)[:, column].round(2),
+        "definition S": state.matrix[:, column].round(2),
+        "recursion G": state.recursion[:, column].round(2),
+    }
+
+
+def formulas(state: CusumState) -> list[tuple[str, str]]:
+    """The paper's equations for the newest batch: what each is, and LaTeX with the numbers put in."""
+    row, column = state.best
+    test, n, zeta = state.test, state.test.batch, int(state.hits[-1])
+    v0, v1 = test.accuracy_before, float(test.candidates[column])
+    w0, w1 = 1 - v0, 1 - v1
+    s = float(test.ratios(zeta)[column])
+    square = (v1 * w1 - v0 * w0) / (2 * n * v0 * w0 * v1 * w1)
+    linear = (w0 - w1) / (w0 * w1)
+    constant = n * (v0 * w1 - v1 * w0) / (2 * w0 * w1)
+    root = 0.5 * np.log(v0 * w0 / (v1 * w1))
+    before = float(state.recursion[-2, column]) if len(state.recursion) > 1 else 0.0
+    g = float(state.matrix[row, column])
+    verdict = r"\ge" if g >= test.threshold else "<"
+    return [
+        (
+            "Log-likelihood ratio of the newest batch (Eqs. 1 and 4)",
+            rf"s_t = {square:.4f}\,\zeta_t^2 {linear:+.3f}\,\zeta_t {constant:+.2f} {root:+.3f} = {s:.2f}"
+            rf"\qquad(\upsilon_0 = {v0:.3f},\ \upsilon_1 = {v1:.3f},\ n = {n},\ \zeta_t = {zeta})",
+        )
+        if test.likelihood == "normal"
+        else (
+            "Log-likelihood ratio of the newest batch (Eq. 1, exact binomial)",
+            rf"s_t = {zeta}\ln\frac{{{v1:.3f}}}{{{v0:.3f}}} + {n - zeta}\ln\frac{{{w1:.3f}}}{{{w0:.3f}}}"
+            rf" = {s:.2f}",
+        ),
+        (
+            "Definition (Eqs. 2 and 3): the largest sum over all starts j and all candidates",
+            r"g_t = \max_{j}\ \sup_{\upsilon_1}\ \sum_{i=j}^{t} s_i(\upsilon_1)"
+            rf" = S_{{{state.starts[row]}}}^{{t}}({v1:.3f}) = {g:.2f}",
+        ),
+        (
+            "Recursion: the same number from the last one alone",
+            r"G_t(\upsilon_1) = \max\{G_{t-1}(\upsilon_1), 0\} + s_t"
+            rf" = \max\{{{before:.2f}, 0\}} {s:+.2f} = {max(before, 0) + s:.2f}",
+        ),
+        (
+            "Decision and estimate of the change (Eq. 5)",
+            rf"g_t = {g:.2f} {verdict} h = {test.threshold:g},\qquad"
+            rf"(\tilde\jmath, \tilde\upsilon_1) = ({state.starts[row]},\ {v1:.3f})",
+        ),
+    ]
