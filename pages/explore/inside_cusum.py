@@ -105,8 +105,9 @@ with faults_as_messages():
             )
             st.plotly_chart(cusum.matrix_figure(state), key="matrix", config={"displaylogo": False})
             st.caption(
-                f"S for every start j and candidate υ₁. The diamond is the maximum: S = "
-                f"{state.matrix.max():.1f} for a change at sample {state.starts[j]} to υ₁ = {state.test.candidates[column]:.3f}."
+                "S for every start j and candidate υ₁. The diamond is the maximum: "
+                f"S = {state.matrix.max():.1f} for a change at sample {state.starts[j]} "
+                f"to υ₁ = {state.test.candidates[column]:.3f}."
             )
         with right:
             st.markdown("For the υ₁ of the maximum: the largest *S* is the newest *G*.")
