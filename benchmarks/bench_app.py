@@ -1,0 +1,85 @@
+"""The app in a real Chromium: frames per second, redraw after new data, time to the first page."""
+
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.appserver import ROOT, chromium, serve
+
+STAGE = ROOT / "benchmarks" / "player_stage.py"
+PLAY_SECONDS = 5
+UPDATES = 8
+STARTS = 3
+TRIVIAL = "import streamlit as st\nst.title('Trivial')\n"
+
+
+def dataset(page: Any) -> dict[str, str]:
+    """The player's own account of itself, and the browser's clock."""
+    return page.locator(".player").evaluate("p => ({...p.dataset, now: String(performance.now())})")
+
+
+def play(browser: Any, address: str, learners: int) -> tuple[float, float, float]:
+    """Frames per second, ms of a redraw in the browser, ms from a key on a slider to the new picture."""
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.goto(f"{address}/?length=7500&learners={learners}")
+    page.wait_for_selector(".player[data-time]")
+    page.get_by_role("button", name="Play (space)").click()
+    before = dataset(page)
+    page.wait_for_timeout(1000 * PLAY_SECONDS)
+    after = dataset(page)
+    frames = int(after["frames"]) - int(before["frames"])
+    rate = 1000 * frames / (float(after["now"]) - float(before["now"]))
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("slider", name="Threshold").focus()
+    player = page.locator(".player").element_handle()
+    redraws, answers = [], []
+    for _ in range(UPDATES):
+        digest = dataset(page)["digest"]
+        start = time.perf_counter()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function(f"p => p.dataset.digest !== {digest!r}", arg=player)
+        answers.append(1000 * (time.perf_counter() - start))
+        redraws.append(float(dataset(page)["redrawMs"]))
+    page.close()
+    return rate, statistics.median(redraws), statistics.median(answers)
+
+
+def first_page(browser: Any, script: Path, selector: str) -> float:
+    """Seconds from the start of a fresh server to the selector on screen."""
+    start = time.perf_counter()
+    with serve(script) as address:
+        page = browser.new_page()
+        page.goto(address)
+        page.wait_for_selector(selector)
+        seconds = time.perf_counter() - start
+        page.close()
+    return seconds
+
+
+def main() -> None:
+    """Print a small table."""
+    with chromium() as browser:
+        print("7,500 samples   frames/s   redraw ms   slider to picture ms")
+        with serve(STAGE) as address:
+            for learners in (3, 8):
+                rate, redraw, answer = play(browser, address, learners)
+                print(f"{learners} learners      {rate:8.0f} {redraw:11.0f} {answer:22.0f}")
+        with tempfile.TemporaryDirectory() as folder:
+            trivial = Path(folder, "trivial.py")
+            trivial.write_text(TRIVIAL)
+            pairs = [
+                (
+                    first_page(browser, trivial, "h1"),
+                    first_page(browser, ROOT / "app.py", ".player[data-time]"),
+                )
+                for _ in range(STARTS)
+            ]
+        plain, home = (statistics.median(seconds) for seconds in zip(*pairs, strict=True))
+        print(f"server start to first page: trivial app {plain:.1f} s, Home with its player {home:.1f} s")
+        print(f"ratio {home / plain:.2f}")
+
+
+if __name__ == "__main__":
+    main()
