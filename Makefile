@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE ?=
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow lint bench browser clean
+.PHONY: run test test-slow lint bench screenshots browser clean
 
 run: $(VENV)/.run
 	$(BIN)/python -m streamlit run app.py
@@ -25,6 +25,9 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
+
+screenshots: $(VENV)/.dev browser
+	$(BIN)/python -m benchmarks.screenshots
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
