@@ -108,4 +108,4 @@ def test_the_first_page_imports_nothing_heavy():
     command = [sys.executable, "-c", MODULES]
     loaded = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     assert "tmlcd_core" in loaded
-    assert not {"torch", "librosa", "sklearn", "river", "plotly", "pandas"} & set(loaded)
+    assert not {"torch", "librosa", "sklearn", "river", "numba", "plotly", "pandas"} & set(loaded)
