@@ -68,7 +68,7 @@ with st.sidebar:
     )
 direction = "down" if only_drops else "both"
 
-choose, alarms_cell, delay_cell, advice = st.columns([2.2, 1, 1, 1], vertical_alignment="center")
+choose, prices = st.columns(2, vertical_alignment="center")
 with choose:
     threshold = checked(
         st.slider, "Threshold h", 1.0, 100.0, 25.0, 1.0, key="h", help="An alarm is raised at g ≥ h."
@@ -82,14 +82,15 @@ with faults_as_messages():
     time = player(shown, "cusum", start=start, on_move=lambda: None)
     rows = trade_off(before, after, batch, warmup, direction)
     row = rows[int(np.argmin(np.abs(np.array(LEVELS) - threshold)))]
-    alarms_cell.metric("False alarms", f"{row.false_alarm_rate:.1%}", help=f"within {HORIZON} samples")
-    delay_cell.metric(
-        "Mean delay", f"{row.mean_delay:.0f}", help=f"samples, drop from {before:g} to {after:g}"
-    )
     level = calibrated(before, batch, warmup, direction)
-    advice.metric(
-        "h for 1 %", f"{level:.1f}", help=f"`calibrate_threshold`: at most 1 % in {HORIZON} samples"
-    )
+    with prices.container(horizontal=True):
+        st.metric(
+            "False alarms", f"{row.false_alarm_rate:.1%}", help=f"within {HORIZON} samples", width="content"
+        )
+        delay = f"samples, for a drop from {before:g} to {after:g}"
+        st.metric("Mean delay", f"{row.mean_delay:.0f}", help=delay, width="content")
+        advice = f"`calibrate_threshold`: at most 1 % false alarms within {HORIZON} samples"
+        st.metric("h for 1 %", f"{level:.1f}", help=advice, width="content")
 
     st.subheader(f"After sample {time}")
     state = cusum.state_at(correct, time, **settings)
@@ -112,9 +113,10 @@ with faults_as_messages():
         with right:
             st.markdown("For the υ₁ of the maximum: the largest *S* is the newest *G*.")
             st.dataframe(cusum.batch_table(state), hide_index=True, height=400)
-        for name, formula in cusum.formulas(state):
-            st.caption(name)
-            st.latex(formula)
+        cells = [*st.columns(2), *st.columns(2)]
+        for cell, (name, formula) in zip(cells, cusum.formulas(state), strict=True):
+            cell.caption(name)
+            cell.latex(formula)
 
     st.subheader("The price of a threshold")
     st.plotly_chart(cusum.threshold_figure(rows, threshold), key="price", config={"displaylogo": False})

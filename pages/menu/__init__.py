@@ -23,6 +23,8 @@ class Page:
 
 HOME = Page("Home", ":material/home:", "pages/home/home.py", "", "", "What this is, and a run to watch.")
 
+CARDS = 3  # a row
+
 PAGES = (
     HOME,
     Page(
@@ -48,7 +50,10 @@ def navigation() -> st.Page:
 
 
 def ways_in() -> None:
-    """Links to every other page, each with its line."""
-    for page in PAGES:
-        if page is not HOME:
-            st.page_link(page.file, label=f"**{page.title}** · {page.about}", icon=page.icon)
+    """A card for every other page: its link and its line."""
+    others = [page for page in PAGES if page is not HOME]
+    for start in range(0, len(others), CARDS):
+        for cell, page in zip(st.columns(CARDS), others[start : start + CARDS], strict=False):
+            with cell.container(border=True, height="stretch"):
+                st.page_link(page.file, label=f"**{page.title}**", icon=page.icon)
+                st.caption(page.about)

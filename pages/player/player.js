@@ -266,13 +266,13 @@ function geometry(run, panel, hidden, width, height, timeAxis) {
 function drawAxes(pen, run, panel, g, ink) {
   const { box } = g;
   pen.text(2, 15, panel.title, { fill: ink.text, size: 13, bold: true });
-  const vertical = ticks(g.low, g.high, Math.max(2, box.height / 26));
+  const vertical = ticks(g.low, g.high, Math.max(2, Math.ceil(box.height / 26)));
   for (const v of vertical.values) {
     const y = Math.round(g.y(v)) + 0.5;
     pen.line([box.x, y, box.x + box.width, y], { stroke: ink.text, alpha: 0.14 });
     pen.text(box.x - 6, y + 4, number(v, vertical.digits), { fill: ink.text, align: "right" });
   }
-  const horizontal = ticks(0, run.length, Math.max(2, box.width / 110));
+  const horizontal = ticks(0, run.length, Math.max(2, box.width / 80));
   for (const v of horizontal.values) {
     const x = Math.round(box.x + (v / run.length) * box.width) + 0.5;
     pen.line([x, box.y, x, box.y + box.height], { stroke: ink.text, alpha: 0.07 });
@@ -330,10 +330,13 @@ function drawCurves(pen, run, panel, g, hidden) {
       for (let i = lower.length - 2; i >= 0; i -= 2) points.push(lower[i], lower[i + 1]);
       pen.area(points.filter((_, i) => !Number.isNaN(points[i | 1])), { fill: learner.colour, alpha: 0.18 });
     });
-    run.learners.forEach((learner, l) => {
+    // Full lines first: dashes on top of them show that two curves are one.
+    const order = run.learners.map((_, l) => l).sort((a, b) => run.learners[a].dash.length - run.learners[b].dash.length);
+    for (const l of order) {
+      const { colour, dash } = run.learners[l];
       if (panel.curves[l] && !hidden[l])
-        pen.line(polyline(panel.curves[l], g, run.length), { stroke: learner.colour, width: 2, dash: learner.dash });
-    });
+        pen.line(polyline(panel.curves[l], g, run.length), { stroke: colour, width: 2, dash });
+    }
   });
 }
 
@@ -462,9 +465,9 @@ class Player {
     const side = element("div", "side", { tabindex: "0", role: "region", "aria-label": "Values at the cursor and so far" });
     side.append(this.table);
     const body = element("div", "body");
-    body.append(this.figure, side);
+    body.append(this.figure, controls, side);
     this.live = element("div", "unseen", { "aria-live": "polite" });
-    this.root.append(this.legend, body, controls, this.live);
+    this.root.append(this.legend, body, this.live);
     this.root.addEventListener("keydown", (event) => this.key(event));
     parent.appendChild(this.root);
   }

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.drift import GeneralizedCusum, ThresholdRow
 from tmlcd_core.errors import DataError
-from tmlcd_core.viz.palette import BLUE, SEQUENTIAL, VERMILLION
+from tmlcd_core.viz.palette import BLUE, GREY, SEQUENTIAL, VERMILLION
 from tmlcd_core.viz.player import Panel, PlayerRun, accuracy_curve
 
 
@@ -189,7 +189,9 @@ def matrix_figure(state: CusumState) -> Any:
         hoverinfo="skip",
     )
     figure = go.Figure([heat, mark])
-    figure.add_vline(state.test.accuracy_before, line={"dash": "dot"}, annotation_text="v0")
+    figure.add_vline(
+        state.test.accuracy_before, line={"dash": "dot", "color": VERMILLION}, annotation_text="v0"
+    )
     figure.update_layout(
         height=360,
         margin={"l": 10, "r": 10, "t": 24, "b": 10},
@@ -212,7 +214,7 @@ def threshold_figure(rows: list[ThresholdRow], threshold: float) -> Any:
         figure.add_scatter(
             x=levels, y=np.array(values), mode="lines", line={"color": colour, "width": 3}, row=1, col=column
         )
-        figure.add_vline(threshold, line={"dash": "dot"}, row=1, col=column)
+        figure.add_vline(threshold, line={"dash": "dot", "color": GREY}, row=1, col=column)
         figure.update_xaxes(title="threshold h", row=1, col=column)
     figure.update_yaxes(rangemode="tozero")
     figure.update_yaxes(tickformat=".0%", row=1, col=1)
@@ -251,8 +253,10 @@ def formulas(state: CusumState) -> list[tuple[str, str]]:
     return [
         (
             "Log-likelihood ratio of the newest batch (Eqs. 1 and 4)",
-            rf"s_t = {square:.4f}\,\zeta_t^2 {linear:+.3f}\,\zeta_t {constant:+.2f} {root:+.3f} = {s:.2f}"
-            rf"\qquad(\upsilon_0 = {v0:.3f},\ \upsilon_1 = {v1:.3f},\ n = {n},\ \zeta_t = {zeta})",
+            rf"\begin{{aligned}} \upsilon_0 &= {v0:.3f},\ \upsilon_1 = {v1:.3f},\ n = {n},\ "
+            rf"\zeta_t = {zeta} \\"
+            rf"s_t &= {square:.4f}\,\zeta_t^2 {linear:+.3f}\,\zeta_t \\ &\quad {constant:+.2f} {root:+.3f}"
+            rf" = {s:.2f} \end{{aligned}}",
         )
         if test.likelihood == "normal"
         else (
@@ -262,17 +266,17 @@ def formulas(state: CusumState) -> list[tuple[str, str]]:
         ),
         (
             "Definition (Eqs. 2 and 3): the largest sum over all starts j and all candidates",
-            r"g_t = \max_{j}\ \sup_{\upsilon_1}\ \sum_{i=j}^{t} s_i(\upsilon_1)"
-            rf" = S_{{{state.starts[row]}}}^{{t}}({v1:.3f}) = {g:.2f}",
+            r"\begin{aligned} g_t &= \max_{j}\ \sup_{\upsilon_1}\ \sum_{i=j}^{t} s_i(\upsilon_1) \\"
+            rf"&= S_{{{state.starts[row]}}}^{{t}}({v1:.3f}) = {g:.2f} \end{{aligned}}",
         ),
         (
             "Recursion: the same number from the last one alone",
-            r"G_t(\upsilon_1) = \max\{G_{t-1}(\upsilon_1), 0\} + s_t"
-            rf" = \max\{{{before:.2f}, 0\}} {s:+.2f} = {max(before, 0) + s:.2f}",
+            r"\begin{aligned} G_t(\upsilon_1) &= \max\{G_{t-1}(\upsilon_1), 0\} + s_t \\"
+            rf"&= \max\{{{before:.2f}, 0\}} {s:+.2f} = {max(before, 0) + s:.2f} \end{{aligned}}",
         ),
         (
             "Decision and estimate of the change (Eq. 5)",
-            rf"g_t = {g:.2f} {verdict} h = {test.threshold:g},\qquad"
-            rf"(\tilde\jmath, \tilde\upsilon_1) = ({state.starts[row]},\ {v1:.3f})",
+            rf"\begin{{aligned}} g_t = {g:.2f} &{verdict} h = {test.threshold:g} \\"
+            rf"(\tilde\jmath, \tilde\upsilon_1) &= ({state.starts[row]},\ {v1:.3f}) \end{{aligned}}",
         ),
     ]
