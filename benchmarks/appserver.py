@@ -83,8 +83,6 @@ def chromium(*extra_flags: str) -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=[*FLAGS, *extra_flags]
-        )
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=[*FLAGS, *extra_flags])
         yield browser
         browser.close()

@@ -90,9 +90,7 @@ def drawn_time(page: Any) -> int:
 def wait_for_time(page: Any, condition: str) -> None:
     """Wait until the drawn sample `t` fulfils the condition."""
     player = page.locator(".player").first.element_handle()
-    page.wait_for_function(
-        f"player => {{ const t = Number(player.dataset.time); return {condition}; }}", arg=player
-    )
+    page.wait_for_function(f"player => {{ const t = Number(player.dataset.time); return {condition}; }}", arg=player)
 
 
 def pixels(page: Any, chart: int = 0) -> str:
@@ -119,15 +117,11 @@ def test_deep_link_on_a_fresh_server(page, visit):
         assert seen.title() == f"{page.title} · TML-CD Lab"
         assert seen.locator("[data-testid=stException]").count() == 0
         assert seen.get_by_role("dialog").count() == 0, "page not found"
-        assert seen.locator("[data-testid=stSidebarNavLink]").count() == len(PAGES), (
-            "app.py did not run first"
-        )
+        assert seen.locator("[data-testid=stSidebarNavLink]").count() == len(PAGES), "app.py did not run first"
         for width, height in [(1280, 720), (390, 844)]:
             seen.set_viewport_size({"width": width, "height": height})
             main = seen.locator("[data-testid=stMain]")
-            main.evaluate(
-                "main => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-            )
+            main.evaluate("main => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
             assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 0, f"too wide for {width}"
         seen.close()
 
@@ -251,10 +245,32 @@ def test_saved_pictures_hold_what_the_screen_shows(server, visit):
     words = " ".join(element.text or "" for element in late.iter(f"{name}text"))
     assert all(learner in words for learner in ("Condensing-in-Time", "Active Tiny kNN", "Hybrid Tiny kNN"))
     width = [max(float(r.get("width")) for r in svg.iter(f"{name}rect")) for svg in (early, late)]
-    assert sum(1 for _ in late.iter(f"{name}path")) > sum(1 for _ in early.iter(f"{name}path")), (
-        "alarms appear"
-    )
+    assert sum(1 for _ in late.iter(f"{name}path")) > sum(1 for _ in early.iter(f"{name}path")), "alarms appear"
     assert width[0] <= width[1]
+
+
+HOSTILE = """
+import numpy as np, streamlit as st
+from pages.player import player
+from tmlcd_core.viz.player import Panel, PlayerRun
+name = "<img src=x onerror=alert(1)>&</text>"
+st.title("Hostile")
+player(PlayerRun(name, (Panel(name, name, {name: np.arange(9.0)}),), (name,), x_label=name, alt=name), "p")
+"""
+
+
+def test_names_are_text_never_markup(tmp_path, visit):
+    script = tmp_path / "hostile.py"
+    script.write_text(HOSTILE)
+    with serve(script) as address:
+        page = with_player(visit, address)
+        assert page.locator(".player img").count() == 0
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save the charts as SVG").click()
+        svg = ElementTree.fromstring(saved.value.path().read_text(encoding="utf-8"))
+        assert all(element.tag.startswith("{http://www.w3.org/2000/svg}") for element in svg.iter())
+        assert "<img src=x" in "".join(svg.itertext())
+        page.close()
 
 
 # ---------------------------------------------------------------- settings

@@ -38,9 +38,7 @@ def small_run(**more) -> PlayerRun:
 
 
 def test_arrays_come_back_where_the_header_says():
-    header, body = decode(
-        small_run(alarms={"mine": [np.int64(2)]}, change_points={"mine": [1]}).pack(start=1)
-    )
+    header, body = decode(small_run(alarms={"mine": [np.int64(2)]}, change_points={"mine": [1]}).pack(start=1))
     at = header["panels"][0]["curves"][0]
     curve = np.frombuffer(body, "<f4", header["length"], at["offset"])
     np.testing.assert_array_equal(curve, np.array([np.nan, 0.25, 1.0], dtype="f4"))
@@ -144,9 +142,7 @@ BLINDNESS = {
 @pytest.mark.parametrize("matrix", BLINDNESS.values(), ids=BLINDNESS)
 def test_the_papers_learners_stay_apart_for_every_eye(matrix):
     seen = [lab(matrix @ linear(look.colour)) for look in LEARNERS.values()]
-    assert (
-        min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15
-    )  # 2.3 is just noticeable
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15  # 2.3 is just noticeable
 
 
 def test_every_colour_stands_out_from_both_backgrounds_and_no_two_share_dashes():

@@ -14,6 +14,7 @@ SIMULATED = "Simulated stream"
 RUNS = (SIMULATED, LEARNERS["active"].name, LEARNERS["hybrid"].name)
 LENGTH = 1500  # samples of a simulated run
 HORIZON = 1000  # samples within which a false alarm is counted
+PRICES_HEIGHT = 82  # px, kept while the simulation runs, so that nothing below it jumps
 LEVELS = tuple(float(h) for h in range(1, 101))  # thresholds of the slider and of the simulation
 
 
@@ -33,22 +34,16 @@ def simulated(before: float, after: float, change: int, seed: int) -> NDArray[np
 
 st.title("Inside CUSUM")
 st.markdown(
-    "The test watches hits and misses in batches of *n*. For every accuracy υ₁ that could follow a change, "
-    "and every batch *j* at which it could have begun, it adds up how much better υ₁ explains the batches "
-    "than υ₀ does; the largest sum is the statistic *g*. Pause, step or scrub to look inside at that moment."
+    "For every accuracy υ₁ that could follow a change, and every batch *j* at which it could have begun, "
+    "the test adds up how much better υ₁ explains the batches of hits and misses than υ₀ does; "
+    "the largest sum is *g*. Pause, step or scrub to look inside at that moment."
 )
 with st.sidebar:
     run = checked(st.selectbox, "Run", RUNS, key="run", help="Whose hits and misses the test watches.")
     if run == SIMULATED:
-        before = checked(
-            st.slider, "Accuracy before", 0.5, 0.99, 0.9, 0.01, key="before", help="υ before the change."
-        )
-        after = checked(
-            st.slider, "Accuracy after", 0.05, 0.99, 0.7, 0.01, key="after", help="υ after the change."
-        )
-        change = checked(
-            st.slider, "Change at sample", 150, 1400, 700, 50, key="at", help="True time of the change."
-        )
+        before = checked(st.slider, "Accuracy before", 0.5, 0.99, 0.9, 0.01, key="before", help="υ before the change.")
+        after = checked(st.slider, "Accuracy after", 0.05, 0.99, 0.7, 0.01, key="after", help="υ after the change.")
+        change = checked(st.slider, "Change at sample", 150, 1400, 700, 50, key="at", help="True time of the change.")
         seed = checked(st.number_input, "Seed", 0, 9999, 0, key="seed", help="Equal seeds give equal runs.")
         learner, correct = SIMULATED, simulated(before, after, change, int(seed))
     else:
@@ -56,23 +51,15 @@ with st.sidebar:
         change = showcase.CHANGE
         correct = np.asarray(showcase.load().correct[learner])
         before, after = round(float(correct[:change].mean()), 2), round(float(correct[change:].mean()), 2)
-        st.caption(
-            "Home's run. Another threshold replays the test on what this learner did, alarms included."
-        )
+        st.caption("Home's run. Another threshold replays the test on what this learner did, alarms included.")
     batch = checked(st.slider, "Batch n", 10, 100, 50, 10, key="n", help="Samples a batch (paper: n).")
-    warmup = checked(
-        st.slider, "Warm-up ξ", 20, 300, 100, 20, key="xi", help="Samples from which υ₀ is estimated."
-    )
-    only_drops = checked(
-        st.toggle, "Only drops", False, key="drops", help="The Hybrid's test: candidates below υ₀."
-    )
+    warmup = checked(st.slider, "Warm-up ξ", 20, 300, 100, 20, key="xi", help="Samples from which υ₀ is estimated.")
+    only_drops = checked(st.toggle, "Only drops", False, key="drops", help="The Hybrid's test: candidates below υ₀.")
 direction = "down" if only_drops else "both"
 
 choose, prices = st.columns(2, vertical_alignment="center")
 with choose:
-    threshold = checked(
-        st.slider, "Threshold h", 1.0, 100.0, 25.0, 1.0, key="h", help="An alarm is raised at g ≥ h."
-    )
+    threshold = checked(st.slider, "Threshold h", 1.0, 100.0, 25.0, 1.0, key="h", help="An alarm is raised at g ≥ h.")
 
 with faults_as_messages():
     settings = {"threshold": threshold, "batch": batch, "warmup": warmup, "direction": direction}
@@ -80,13 +67,11 @@ with faults_as_messages():
     shown = cusum.replay_run(learner, correct, said, threshold, change)
     start = said.alarms[0] if said.alarms else len(correct) - 1
     time = player(shown, "cusum", start=start, on_move=lambda: None)
-    rows = trade_off(before, after, batch, warmup, direction)
-    row = rows[int(np.argmin(np.abs(np.array(LEVELS) - threshold)))]
-    level = calibrated(before, batch, warmup, direction)
-    with prices.container(horizontal=True):
-        st.metric(
-            "False alarms", f"{row.false_alarm_rate:.1%}", help=f"within {HORIZON} samples", width="content"
-        )
+    with prices.container(horizontal=True, height=PRICES_HEIGHT, border=False):
+        rows = trade_off(before, after, batch, warmup, direction)
+        row = rows[int(np.argmin(np.abs(np.array(LEVELS) - threshold)))]
+        level = calibrated(before, batch, warmup, direction)
+        st.metric("False alarms", f"{row.false_alarm_rate:.1%}", help=f"within {HORIZON} samples", width="content")
         delay = f"samples, for a drop from {before:g} to {after:g}"
         st.metric("Mean delay", f"{row.mean_delay:.0f}", help=delay, width="content")
         advice = f"`calibrate_threshold`: at most 1 % false alarms within {HORIZON} samples"

@@ -42,9 +42,7 @@ def navigation() -> st.Page:
     """Register every page with Streamlit and return the one that the address asks for."""
     sections: dict[str, list[st.Page]] = {}
     for page in PAGES:
-        entry = st.Page(
-            page.file, title=page.title, icon=page.icon, url_path=page.url or None, default=page is HOME
-        )
+        entry = st.Page(page.file, title=page.title, icon=page.icon, url_path=page.url or None, default=page is HOME)
         sections.setdefault(page.section, []).append(entry)
     return st.navigation(sections)
 

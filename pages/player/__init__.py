@@ -35,9 +35,7 @@ def player(
     """
     first = {"begin": 0, "end": run.length - 1}.get(start, start) if isinstance(start, str) else start
     data = run.pack(start=first, autoplay=autoplay, speed=speed, height=height, reports=on_move is not None)
-    state = _component(
-        key=key, data=data, default={"position": first}, on_position_change=on_move or (lambda: None)
-    )
+    state = _component(key=key, data=data, default={"position": first}, on_position_change=on_move or (lambda: None))
     position = state.position
     # What comes from a browser is checked: any client can send anything.
     if not isinstance(position, int | float) or isinstance(position, bool) or position != position:

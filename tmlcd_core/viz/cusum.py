@@ -134,9 +134,7 @@ def replay_run(name: str, correct: ArrayLike, said: CusumReplay, threshold: floa
             low=None,
             high=1.0,
         ),
-        Panel(
-            "Accuracy of the newest batch, ζ / n", "ζ / n", {name: said.batch_accuracy}, low=None, high=1.0
-        ),
+        Panel("Accuracy of the newest batch, ζ / n", "ζ / n", {name: said.batch_accuracy}, low=None, high=1.0),
         Panel(
             "CUSUM statistic g",
             "g",
@@ -189,9 +187,7 @@ def matrix_figure(state: CusumState) -> Any:
         hoverinfo="skip",
     )
     figure = go.Figure([heat, mark])
-    figure.add_vline(
-        state.test.accuracy_before, line={"dash": "dot", "color": VERMILLION}, annotation_text="v0"
-    )
+    figure.add_vline(state.test.accuracy_before, line={"dash": "dot", "color": VERMILLION}, annotation_text="v0")
     figure.update_layout(
         height=360,
         margin={"l": 10, "r": 10, "t": 24, "b": 10},

@@ -156,9 +156,7 @@ class PlayerRun:
                 low=None,
                 high=1.0,
             ),
-            Panel(
-                "Memory: samples in T", "|T|", {key: trace.sizes for key, trace in traces.items()}, digits=0
-            ),
+            Panel("Memory: samples in T", "|T|", {key: trace.sizes for key, trace in traces.items()}, digits=0),
             Panel(
                 "CUSUM statistic g",
                 "g",
@@ -251,9 +249,7 @@ class PlayerRun:
             if learner not in self.learners:
                 raise ConfigError(f"{title!r} has a curve of {learner!r}, which is not among {self.learners}")
             if np.shape(array) != (self.length,):
-                message = (
-                    f"{title!r} of {learner!r} has shape {np.shape(array)}, the run {self.length} samples"
-                )
+                message = f"{title!r} of {learner!r} has shape {np.shape(array)}, the run {self.length} samples"
                 raise ConfigError(f"{message}: give every curve one value per sample")
         if self.length == 0:
             raise ConfigError("a run without samples cannot be played: give each panel at least one curve")
