@@ -98,8 +98,8 @@ def time_and_memory_do_not_grow() -> None:
             distance_cache.clear()
             model = build(**settings).fit(X0, y0)
             long.append(seconds(lambda: model.run(X, y))[0] / len(X))
-        model = build(**settings).fit(X0, y0)
-        tracemalloc.start()
+        model = build(**settings | ({"window": 100} if name == "active" else {"max_size": 100})).fit(X0, y0)
+        tracemalloc.start()  # T and W are full long before the first look
         for i in range(5_000):
             model.observe(X[i], y[i])
         grown = -tracemalloc.get_traced_memory()[0]

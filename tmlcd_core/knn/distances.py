@@ -35,7 +35,7 @@ class Distances:
     X
         The stream, float32, one sample a row.
     max_bytes
-        Blocks are dropped, the earliest first, when they take more than this.
+        Blocks are dropped, the newest first, when they take more than this: the next run starts at the beginning.
     """
 
     def __init__(self, X: NDArray[np.float32], max_bytes: float = np.inf):
@@ -123,7 +123,7 @@ class Distances:
         self._block_bytes += block.near.nbytes
 
     def _shrink(self, keep: int) -> None:
-        for number in [b for b in self._blocks if b != keep]:
+        for number in [b for b in reversed(self._blocks) if b != keep]:
             if self.nbytes <= self.max_bytes:
                 return
             self._block_bytes -= self._blocks.pop(number).near.nbytes
@@ -143,7 +143,7 @@ class DistanceCache:
         Room for all of them together; 0 keeps nothing. May be set at any time.
     """
 
-    def __init__(self, max_bytes: int = 512 * 2**20):
+    def __init__(self, max_bytes: int = 256 * 2**20):
         self.max_bytes = max_bytes
         self._lock = threading.Lock()
         self._streams: OrderedDict[tuple[int, int, int], Distances] = OrderedDict()
