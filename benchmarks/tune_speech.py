@@ -101,6 +101,7 @@ def report() -> None:
     normal = {half: features(words, NORMAL, POOL) for half, words in halves.items()}
     for half in halves:
         show(f"{half} half: {' '.join(halves[half])}", table(normal[half]))
+    show("all thirty words", table(normal["tuning"] | normal["reporting"]))
     print("\nThe noise drift: trained on normal clips, tested on other clips (reporting half)")
     for variant, recipe in RECIPES.items():
         rows = table(normal["reporting"], test=features(REPORTING, recipe, POOL))
@@ -115,8 +116,8 @@ def random_recipe(rng: np.random.Generator) -> Recipe:
     return replace(
         NORMAL,
         rates=((80, 100, 120, 140, 160), (100, 120, 140, 160), (120, 140, 160))[rng.integers(3)],
-        jitter=float(rng.choice((0.0, 0.01, 0.02, 0.05, 0.1))),
-        clean=round(float(rng.uniform(0.2, 0.6)), 2),
+        onset=(-round(float(rng.uniform(0, 0.15)), 2), round(float(rng.uniform(0, 0.1)), 2)),
+        clean=round(float(rng.uniform(0.2, 0.7)), 2),
         level=round(float(np.exp(rng.uniform(np.log(0.4), np.log(1.6)))), 2),
         factors=((0.1, 0.3, 0.5), (0.1, 0.3, 1.0), (0.1, 0.5, 1.0), (0.3, 0.5, 1.0))[rng.integers(4)],
         ceilings=tuple((kind, ceilings[kind]) for kind in kinds[rng.integers(4)]),

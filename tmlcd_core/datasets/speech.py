@@ -24,6 +24,7 @@ from tmlcd_core.datasets.espeak import FASTEST, SAMPLE_RATE, Utterance, speak
 from tmlcd_core.datasets.noise import NoiseKind, noise
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.progress import Progress, silent
+from tmlcd_core.validation import whole_number
 
 Variant = Literal["clean", "normal", "very noisy"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
@@ -52,8 +53,9 @@ class Recipe:
     ----------
     voices, pitches, rates
         Every combination is one utterance of the word: eSpeak's voices, its pitch of 0..99, words a minute.
-    jitter
-        The word begins at a time drawn uniformly from 0 to this many seconds.
+    onset
+        Range from which the word's start is drawn, in seconds; before 0, its beginning is cut off, as in a
+        recording that starts late.
     peak
         Range from which the peak of the speech is drawn, of full scale 1.
     clean
@@ -71,10 +73,10 @@ class Recipe:
     )  # fmt: skip
     pitches: tuple[int, ...] = (0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 99)
     rates: tuple[int, ...] = (80, 100, 120, 140, 160)
-    jitter: float = 0.05
+    onset: tuple[float, float] = (-0.1, 0.01)
     peak: tuple[float, float] = (0.1, 0.5)
-    clean: float = 0.5
-    level: float = 0.8
+    clean: float = 0.6
+    level: float = 0.7
     factors: tuple[float, ...] = (0.1, 0.3, 1.0)
     ceilings: tuple[tuple[NoiseKind, float], ...] = (("white", 0.2), ("pink", 0.5))
 
@@ -135,8 +137,6 @@ class SpeechSource:
             raise ConfigError(f"words must be a list of at least one word, got {words!r}")
         if variant not in VARIANTS:
             raise ConfigError(f"speech has no variant {variant!r}: take one of {', '.join(VARIANTS)}")
-        if seed < 0:
-            raise ConfigError(f"the seed must not be negative, got {seed}")
         texts = [spoken_text(word) for word in words]
         for i, text in enumerate(texts):
             if text in texts[:i]:
@@ -144,7 +144,7 @@ class SpeechSource:
         self.name = "speech" if variant == "normal" else f"speech, {variant}"
         self.words = tuple(words)
         self.variant = variant
-        self.seed = seed
+        self.seed = whole_number("seed", seed, 0)
         self.recipe = recipe or RECIPES[variant]
         self._texts = dict(zip(self.words, texts, strict=True))
 
@@ -204,12 +204,13 @@ class SpeechSource:
         # A stream of its own for each clip, so that one can be made without the others; what the variants
         # share is drawn first.
         rng = np.random.default_rng((*identity, index))
-        onset = int(rng.uniform(0, recipe.jitter) * SAMPLE_RATE)
+        onset = round(rng.uniform(*recipe.onset) * SAMPLE_RATE)
         peak = rng.uniform(*recipe.peak)
         noisy = rng.random() >= recipe.clean
+        lost, onset = min(max(0, -onset), len(word) // 2), max(0, onset)
+        word = word[lost:][: CLIP - onset].astype(np.float64)
         sound = np.zeros(CLIP)
-        word = word[: CLIP - onset]
-        sound[onset : onset + len(word)] = word * (peak / np.abs(word.astype(np.float64)).max())
+        sound[onset:][: len(word)] = word * (peak / max(1.0, np.abs(word).max()))
         if noisy:
             kind, ceiling = recipe.ceilings[rng.integers(len(recipe.ceilings))]
             factor = recipe.factors[rng.integers(len(recipe.factors))]
