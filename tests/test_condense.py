@@ -42,3 +42,12 @@ def test_small_sets():
     assert condense([[1.0, 2.0]], [3]).tolist() == [0]
     assert condense([[1.0], [2.0], [3.0]], ["a", "a", "a"]).tolist() == [0]
     assert condense([[1.0], [1.0]], [0, 1]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("max_size", [5, 10, 50])
+def test_the_bound_on_T_applies_after_condensing(max_size):
+    """Labels at random: nearly every sample is wrong in every pass, far more often than there is room for."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 5)), rng.integers(0, 6, 200)
+    model = TinyKNN(condense=True, max_size=max_size).fit(X, y)
+    np.testing.assert_array_equal(model.samples_, X[condense(X, y)][-max_size:].astype(np.float32))

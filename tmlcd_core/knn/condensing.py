@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tmlcd_core.knn import kernels
 from tmlcd_core.knn.distances import Distances
 from tmlcd_core.knn.store import Store
-from tmlcd_core.knn.walk import Rule, Walk
+from tmlcd_core.knn.walk import UNBOUNDED, Rule, Walk
 from tmlcd_core.validation import as_features, as_labels, one_of, whole_number
 
 
@@ -63,7 +63,8 @@ def condense_codes(X: NDArray[np.float32], codes: NDArray[np.int32], rule: Rule,
         truth,
         Distances(X),
         Store.empty(X.shape[1]),
-        rule._replace(add=kernels.ADD_ERRORS, add_probability=1.0),
+        # H itself has no bound: one would let passes add for ever, beyond the room that the walk has
+        rule._replace(add=kernels.ADD_ERRORS, add_probability=1.0, max_size=UNBOUNDED),
         n_classes,
     )
     zero = np.zeros(1, np.int32)
