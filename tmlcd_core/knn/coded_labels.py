@@ -1,0 +1,53 @@
+"""Labels as codes 0, 1, … of the sorted classes, which may grow: what every classifier here shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+
+from tmlcd_core.errors import ConfigError, DataError
+from tmlcd_core.validation import as_labels
+
+
+class NotFitted(ConfigError, NotFittedError):
+    """A model was asked before it was fitted: scikit-learn's error and ours."""
+
+
+class CodedLabels:
+    """A classifier's known classes, and labels as their codes."""
+
+    classes_: NDArray
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classes_")
+
+    def _require_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise NotFitted(f"This {type(self).__name__} is not fitted yet: call fit with initial samples first.")
+
+    def _encode(self, y: Any, n: int | None = None, missing: bool = False) -> tuple[NDArray[np.int32], NDArray]:
+        """Codes of y (-1: no label) in the sorted union of known and new classes, and that union."""
+        labels, present = as_labels(y, n, missing)
+        new = np.unique(labels[present])
+        if len(new) == 0:
+            return np.full(len(labels), -1, np.int32), self.classes_
+        if (new.dtype.kind == "U") != (self.classes_.dtype.kind == "U"):
+            raise DataError(
+                f"label {new[0]!r} is not of the kind of the known classes {self.classes_[:4].tolist()}: "
+                "use strings or ints throughout."
+            )
+        classes = self.classes_ if np.isin(new, self.classes_).all() else np.union1d(self.classes_, new)
+        return np.where(present, np.searchsorted(classes, labels), -1).astype(np.int32), classes
+
+    def _know(self, classes: NDArray) -> None:
+        self.classes_ = classes
+        self._code_of: dict[Any, int] = {None: -1, **{label: i for i, label in enumerate(classes.tolist())}}
+
+    def _recode(self, codes: NDArray[np.int32], classes: NDArray) -> NDArray[np.int32]:
+        """Codes in the known classes as codes in the wider `classes`."""
+        if classes is self.classes_:
+            return codes
+        return np.searchsorted(classes, self.classes_)[codes].astype(np.int32)
