@@ -2,18 +2,25 @@
 
 from tmlcd_core.learners.active import ActiveTinyKNN
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
+from tmlcd_core.learners.comparison_learner import ComparisonLearner
 from tmlcd_core.learners.condensing_in_time import CondensingInTime
 from tmlcd_core.learners.hybrid import HybridTinyKNN
+from tmlcd_core.learners.nn_fc1 import NNFC1, BestOfGrid
 from tmlcd_core.learners.stream_learner import StreamLearner
+from tmlcd_core.learners.support_vector_machine import SupportVectorMachine
 from tmlcd_core.learners.trace import Alarm, Trace
 
 __all__ = [
+    "NNFC1",
     "ActiveTinyKNN",
     "Alarm",
+    "BestOfGrid",
+    "ComparisonLearner",
     "CondensingInTime",
     "HybridTinyKNN",
     "IncrementalKNN",
     "StaticKNN",
     "StreamLearner",
+    "SupportVectorMachine",
     "Trace",
 ]

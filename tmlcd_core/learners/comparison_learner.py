@@ -1,0 +1,105 @@
+"""What the learners that the paper's are compared with share: the gate, the labels, test-then-train."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from tmlcd_core.errors import DataError
+from tmlcd_core.knn.coded_labels import CodedLabels
+from tmlcd_core.learners.trace import Trace
+from tmlcd_core.validation import as_features, as_labels
+
+
+class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
+    """A learner with the interface of `StreamLearner` and no detector.
+
+    A subclass checks its parameters in `_check`, takes the initial samples in `_start`, predicts and learns a
+    stream in `_follow`, and predicts alone in `_classify`; all see classes as codes. `_widen` tells it that the codes
+    change because there are new classes. `len` is what it stores, counted in samples.
+    """
+
+    def _check(self) -> None:
+        """Raise a ConfigError if a parameter cannot be used."""
+
+    def _start(self, X: NDArray[np.float32], codes: NDArray[np.int32]) -> None:
+        raise NotImplementedError
+
+    def _follow(self, X: NDArray[np.float32], truth: NDArray[np.int32]) -> tuple[NDArray, NDArray]:
+        """Code predicted for each sample before learning it (where truth is not -1), and size after learning it."""
+        raise NotImplementedError
+
+    def _classify(self, X: NDArray[np.float32]) -> NDArray[np.integer]:
+        raise NotImplementedError
+
+    def _widen(self, classes: NDArray) -> None:
+        """Adapt what depends on codes: `classes_` are about to become `classes`, a superset."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __bool__(self) -> bool:
+        return True  # not the emptiness of the store
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the initial samples; the clock starts at 0."""
+        self._check()
+        X = as_features(X)
+        labels, _ = as_labels(y, len(X))
+        classes, codes = np.unique(labels, return_inverse=True)
+        self._know(classes)
+        self.n_features_in_ = X.shape[1]
+        self.time_ = 0  # samples seen since `fit`
+        self._start(X, codes.astype(np.int32))
+        return self
+
+    def run(self, X: Any, y: Any = None) -> Trace:
+        """Predict each sample, then learn from it; goes on where the last `run` or `observe` stopped.
+
+        Labels that are None (or NaN) are missing: such samples are only predicted.
+        """
+        _, predicted, sizes = self._pass_through(X, y)
+        return self._trace(predicted, sizes)
+
+    def _trace(self, predicted: NDArray, sizes: NDArray) -> Trace:
+        none = np.empty(0, np.int64)
+        nan = np.full(len(sizes), np.nan)
+        return Trace(self.classes_[predicted], sizes.astype(np.int32), nan, none, none, np.empty(0))
+
+    def _pass_through(self, X: Any, y: Any) -> tuple[NDArray[np.int32], NDArray, NDArray]:
+        """The codes of y, and what `_follow` gives."""
+        self._require_fitted()
+        X = as_features(X, self.n_features_in_, type(self).__name__)
+        truth, classes = self._encode(y, len(X), missing=True)
+        if classes is not self.classes_:
+            self._widen(classes)
+            self._know(classes)
+        predicted, sizes = self._follow(X, truth)
+        self.time_ += len(X)
+        return truth, predicted, sizes
+
+    def observe(self, x: Any, y: Any = None) -> Any:
+        """The label predicted for x; then learn (x, y), unless y is None."""
+        X = np.asarray(x)[None] if np.ndim(x) == 1 else x
+        if len(X) != 1:
+            raise DataError(f"observe takes one sample, got {len(X)}: use run for a stream.")
+        return self.run(X, [y]).predictions[0]
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """`fit` the first time, then `run`; `classes` is accepted for compatibility and not needed."""
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, y)
+        self._encode(
+            y, len(as_features(X, self.n_features_in_, type(self).__name__))
+        )  # here every sample needs a label
+        self.run(X, y)
+        return self
+
+    def predict(self, X: Any) -> NDArray:
+        """The label of each sample; nothing is learned."""
+        self._require_fitted()
+        codes = self._classify(as_features(X, self.n_features_in_, type(self).__name__))
+        return self.classes_[codes]

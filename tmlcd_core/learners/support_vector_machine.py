@@ -1,0 +1,55 @@
+"""The support vector machine of the paper's Table 1."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.knn.store import BYTES_PER_NUMBER
+from tmlcd_core.learners.comparison_learner import ComparisonLearner
+
+
+class SupportVectorMachine(ComparisonLearner):
+    """scikit-learn's SVC as it comes, trained until it converges, and never again.
+
+    The paper's most accurate classifier in stationary conditions, "characterized by an unfeasible training procedure
+    in MCUs". It has no parameters because the paper names none: an RBF kernel, C = 1, gamma = "scale". Its size is the
+    number of support vectors. A class of which it saw nothing in `fit` is never predicted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 300)
+    >>> X = rng.normal(size=(300, 8)) + 1.5 * y[:, None]
+    >>> model = SupportVectorMachine().fit(X[:100], y[:100])
+    >>> trace = model.run(X[100:], y[100:])
+    >>> len(model), float(np.mean(trace.predictions == y[100:]))
+    (40, 0.99)
+    """
+
+    def _start(self, X: NDArray[np.float32], codes: NDArray[np.int32]) -> None:
+        from sklearn.svm import SVC
+
+        self._fitted_classes = self.classes_
+        self._svc = SVC().fit(X, codes) if len(self.classes_) > 1 else None  # one class: there is nothing to separate
+
+    def _classify(self, X: NDArray[np.float32]) -> NDArray[np.integer]:
+        codes = np.zeros(len(X), np.intp) if self._svc is None else self._svc.predict(X)
+        return np.searchsorted(self.classes_, self._fitted_classes)[codes]
+
+    def _follow(self, X: NDArray[np.float32], truth: NDArray[np.int32]) -> tuple[NDArray, NDArray]:
+        return self._classify(X), np.full(len(X), len(self))
+
+    def __len__(self) -> int:
+        self._require_fitted()
+        return 0 if self._svc is None else len(self._svc.support_)
+
+    def memory_bytes(self) -> int:
+        """The support vectors, their coefficients (one less than classes each) and the biases, 32 bits each."""
+        self._require_fitted()
+        if self._svc is None:
+            return 0
+        return (
+            len(self) * self.n_features_in_ + self._svc.dual_coef_.size + self._svc.intercept_.size
+        ) * BYTES_PER_NUMBER
