@@ -6,12 +6,15 @@ from tmlcd_core.learners.comparison_learner import ComparisonLearner
 from tmlcd_core.learners.condensing_in_time import CondensingInTime
 from tmlcd_core.learners.hybrid import HybridTinyKNN
 from tmlcd_core.learners.nn_fc1 import NNFC1, BestOfGrid
+from tmlcd_core.learners.river_learner import RiverLearner
+from tmlcd_core.learners.sam_knn import SAMKNN
 from tmlcd_core.learners.stream_learner import StreamLearner
 from tmlcd_core.learners.support_vector_machine import SupportVectorMachine
 from tmlcd_core.learners.trace import Alarm, Trace
 
 __all__ = [
     "NNFC1",
+    "SAMKNN",
     "ActiveTinyKNN",
     "Alarm",
     "BestOfGrid",
@@ -19,6 +22,7 @@ __all__ = [
     "CondensingInTime",
     "HybridTinyKNN",
     "IncrementalKNN",
+    "RiverLearner",
     "StaticKNN",
     "StreamLearner",
     "SupportVectorMachine",

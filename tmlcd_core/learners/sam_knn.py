@@ -1,0 +1,216 @@
+"""SAM-kNN: a short-term memory for the concept of now, a long-term one for what is still true of earlier ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.errors import ConfigError
+from tmlcd_core.knn.store import BYTES_PER_NUMBER
+from tmlcd_core.learners import sam_kernels as kernels
+from tmlcd_core.learners.comparison_learner import ComparisonLearner
+from tmlcd_core.validation import one_of, real_number, whole_number
+
+SMALLEST = 128  # samples: room at the start
+MAX_WINDOWS = 48  # more than halvings of any memory
+ITERATIONS = 20  # of Lloyd's algorithm: clusters of two samples settle in a few
+
+
+class SAMKNN(ComparisonLearner):
+    """kNN with self-adjusting memory.
+
+    Every sample joins the short-term memory (STM). Of the windows of its n, n/2, n/4, … newest samples it keeps the
+    one with the smallest interleaved test-train error (each sample predicted by those before it in the window). What
+    it gives up joins the long-term memory (LTM), but for samples that contradict the STM; and each new sample takes out
+    of the LTM what contradicts it. When both are full, the samples of each class in the LTM are clustered down to
+    half. The STM, the LTM or both together predict: whichever was right most often on the samples of the STM.
+
+    As in the authors' implementation, a window that loses its oldest sample keeps its other tests as they are, and is
+    tested all over before the STM shrinks to it; `exact` tests all over each time. Distances within the STM are kept.
+
+    Parameters
+    ----------
+    k, weights
+        Neighbours that vote; "distance" is 1/d, with stored samples at distance 0 deciding alone, or "uniform".
+    max_size
+        Samples in both memories together.
+    min_stm
+        The smallest window that the STM may shrink to.
+    ltm_share
+        Part of `max_size` beyond which the LTM is compressed before the STM has to give samples up.
+    exact
+        Test windows all over whenever they lose a sample: slower, hardly another result.
+    random_state
+        Seed of the clustering (k-means++).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 1200)
+    >>> X = rng.normal(size=(1200, 8)) + 1.5 * np.where(np.arange(1200) < 700, y, 1 - y)[:, None]  # labels swap at 600
+    >>> model = SAMKNN().fit(X[:100], y[:100])
+    >>> trace = model.run(X[100:], y[100:])
+    >>> float(np.mean(trace.predictions[500:600] == y[600:700])), float(np.mean(trace.predictions[-100:] == y[-100:]))
+    (1.0, 0.99)
+
+    References
+    ----------
+    V. Losing, B. Hammer, H. Wersing, "KNN classifier with self adjusting memory for heterogeneous concept drift",
+    ICDM 2016.
+    """
+
+    def __init__(
+        self,
+        k: int = 5,
+        weights: str = "distance",
+        max_size: int = 5000,
+        min_stm: int = 50,
+        ltm_share: float = 0.4,
+        exact: bool = False,
+        random_state: int = 0,
+    ):
+        self.k = k
+        self.weights = weights
+        self.max_size = max_size
+        self.min_stm = min_stm
+        self.ltm_share = ltm_share
+        self.exact = exact
+        self.random_state = random_state
+
+    def _check(self) -> None:
+        k = whole_number("k", self.k, 1)
+        one_of("weights", self.weights, ("distance", "uniform"))
+        smallest = whole_number("min_stm", self.min_stm, k + 1)
+        whole_number("max_size", self.max_size, 2 * smallest)
+        real_number("ltm_share", self.ltm_share, 0.0, 0.9)
+        whole_number("random_state", self.random_state, 0, 2**63 - 1)
+        if not isinstance(self.exact, bool | np.bool_):
+            raise ConfigError(f"exact={self.exact!r} must be True or False.")
+
+    def _start(self, X: NDArray[np.float32], codes: NDArray[np.int32]) -> None:
+        d = X.shape[1]
+        self._count = np.zeros(3, np.int64)  # samples in STM and LTM, windows
+        self._stm_x, self._stm_y = np.empty((0, d), np.float32), np.empty(0, np.int32)
+        self._ltm_x, self._ltm_y = np.empty((0, d), np.float32), np.empty(0, np.int32)
+        self._D = np.empty((0, 0), np.float32)  # [i, j]: squared distance of samples i > j of the STM
+        self._hits = np.empty((3, 0), np.uint8)  # STM, LTM or both right about each sample of the STM
+        self._windows = np.zeros((MAX_WINDOWS, 3), np.int64)
+        self._tested = np.empty((MAX_WINDOWS, 0), np.uint8)  # each window right about each sample of the STM
+        self._compressions = 0
+        self._follow(X, codes)
+
+    def _widen(self, classes: NDArray) -> None:
+        n, m, _ = self._count.tolist()
+        self._stm_y[:n] = self._recode(self._stm_y[:n], classes)
+        self._ltm_y[:m] = self._recode(self._ltm_y[:m], classes)
+
+    def _follow(self, X: NDArray[np.float32], truth: NDArray[np.int32]) -> tuple[NDArray, NDArray]:
+        predictions, sizes = np.empty(len(X), np.int64), np.empty(len(X), np.int64)
+        i, resume = 0, False
+        while True:
+            i, why = kernels.advance(
+                X, truth, i, resume, self._D, self._stm_x, self._stm_y, self._hits, self._ltm_x, self._ltm_y,
+                self._windows, self._tested, self._count, self.k, self.weights == "distance", self.min_stm,
+                self.max_size, bool(self.exact), len(self.classes_), predictions, sizes,
+            )  # fmt: skip
+            if why == kernels.DONE:
+                # the very first sample is predicted by nothing: the smallest label, as in a tie
+                return np.maximum(predictions, 0), sizes
+            resume = why == kernels.MAKE_ROOM
+            if resume:
+                self._make_room()
+            else:
+                self._grow()
+
+    def _classify(self, X: NDArray[np.float32]) -> NDArray[np.integer]:
+        return kernels.classify(
+            X, self._stm_x, self._stm_y, self._hits, self._ltm_x, self._ltm_y, self._count, self.k,
+            self.weights == "distance", len(self.classes_),
+        )  # fmt: skip
+
+    def _grow(self) -> None:
+        """Twice the room, for one more sample at least and no more than ever needed."""
+        n, m, _ = self._count.tolist()
+        room = min(max(SMALLEST, 2 * (n + m)), self.max_size + 1)
+        self._ltm_x, self._ltm_y = _wider(self._ltm_x, room), _wider(self._ltm_y, room)
+        if n == len(self._stm_x):
+            room = min(max(SMALLEST, 2 * n), self.max_size + 1)
+            self._stm_x, self._stm_y = _wider(self._stm_x, room), _wider(self._stm_y, room)
+            self._D = _wider(_wider(self._D, room).T, room).T.copy()
+            self._hits = _wider(self._hits.T, room).T.copy()
+            self._tested = _wider(self._tested.T, room).T.copy()
+
+    def _make_room(self) -> None:
+        """Compress the LTM; if it is small, the oldest samples of the STM join it before."""
+        n, m, _ = self._count.tolist()
+        most = int(self.ltm_share * self.max_size)
+        if m <= most:
+            move = most - m + 1
+            self._ltm_x[m : m + move], self._ltm_y[m : m + move] = self._stm_x[:move], self._stm_y[:move]
+            kernels.drop_oldest(move, self._D, self._stm_x, self._stm_y, self._hits, self._count)
+            self._count[kernels.N_WINDOWS] = 0
+            n, m = n - move, m + move
+        rng = np.random.default_rng((self.random_state, self._compressions))
+        self._compressions += 1
+        x, y = halved(self._ltm_x[:m], self._ltm_y[:m], rng)
+        keep = min(len(x), self.max_size - n)  # fewer only where nearly every sample is a class of its own
+        self._ltm_x[:keep], self._ltm_y[:keep] = x[len(x) - keep :], y[len(y) - keep :]
+        self._count[kernels.N_LTM] = keep
+
+    @property
+    def stm_size_(self) -> int:
+        """Samples in the short-term memory."""
+        self._require_fitted()
+        return int(self._count[kernels.N_STM])
+
+    @property
+    def ltm_size_(self) -> int:
+        """Samples in the long-term memory."""
+        self._require_fitted()
+        return int(self._count[kernels.N_LTM])
+
+    def __len__(self) -> int:
+        return self.stm_size_ + self.ltm_size_
+
+    def memory_bytes(self) -> int:
+        """Features and labels of both memories, 32 bits each; the distances within the STM, which save time, not."""
+        return len(self) * (self.n_features_in_ + 1) * BYTES_PER_NUMBER
+
+
+def _wider(array: NDArray, rows: int) -> NDArray:
+    if rows <= len(array):
+        return array
+    return np.concatenate([array, np.empty((rows - len(array), *array.shape[1:]), array.dtype)])
+
+
+def halved(
+    x: NDArray[np.float32], y: NDArray[np.int32], rng: np.random.Generator
+) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    """Each class as half as many cluster centres (one at least)."""
+    centres = [cluster(x[y == code], max(int(np.sum(y == code)) // 2, 1), rng) for code in np.unique(y)]
+    return np.concatenate(centres), np.repeat(np.unique(y), [len(part) for part in centres])
+
+
+def cluster(rows: NDArray[np.float32], clusters: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """k-means: Lloyd's algorithm from centres drawn as k-means++ does."""
+    points = rows.astype(np.float64)
+    centres = np.empty((clusters, points.shape[1]))
+    centres[0] = points[rng.integers(len(points))]
+    squared = ((points - centres[0]) ** 2).sum(axis=1)
+    for c in range(1, clusters):
+        total = squared.cumsum()
+        at = int(np.searchsorted(total, rng.random() * total[-1], side="right")) if total[-1] > 0 else c
+        centres[c] = points[min(at, len(points) - 1)]
+        np.minimum(squared, ((points - centres[c]) ** 2).sum(axis=1), out=squared)
+    nearest = np.full(len(points), -1)
+    for _ in range(ITERATIONS):
+        before, nearest = nearest, ((centres**2).sum(axis=1) - 2 * points @ centres.T).argmin(axis=1)
+        if np.array_equal(nearest, before):
+            break
+        members = np.bincount(nearest, minlength=clusters)
+        sums = np.zeros_like(centres)
+        np.add.at(sums, nearest, points)
+        held = members > 0  # an empty cluster stays where it is
+        centres[held] = sums[held] / members[held, None]
+    return centres.astype(np.float32)
