@@ -51,3 +51,17 @@ class CodedLabels:
         if classes is self.classes_:
             return codes
         return np.searchsorted(classes, self.classes_)[codes].astype(np.int32)
+
+    def _adopt(self, classes: NDArray) -> None:
+        """Make `classes`, a superset of the known ones, the known ones."""
+        self._know(classes)
+
+    def _code(self, label: Any) -> int:
+        """The class code of one label, -1 without; a label never seen becomes a class."""
+        try:
+            return self._code_of[label]
+        except (KeyError, TypeError):  # new, missing as NaN, or no label at all
+            codes, classes = self._encode([label], 1, missing=True)
+        if classes is not self.classes_:
+            self._adopt(classes)
+        return int(codes[0])

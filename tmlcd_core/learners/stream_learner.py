@@ -148,16 +148,6 @@ class StreamLearner(TinyKNN):
                 self.alarm_ = _alarm(detector, self.time_, size - len(self._T))
         return self.classes_[predicted]
 
-    def _code(self, label: Any) -> int:
-        """The class code of one label, -1 without; a label never seen becomes a class."""
-        try:
-            return self._code_of[label]
-        except (KeyError, TypeError):  # new, missing as NaN, or no label at all
-            codes, classes = self._encode([label], 1, missing=True)
-        if classes is not self.classes_:
-            self._adopt(classes)
-        return int(codes[0])
-
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """`fit` the first time, then `run`; `classes` is accepted for compatibility and not needed."""
         if self.__sklearn_is_fitted__():
