@@ -1,4 +1,4 @@
-"""SAM-kNN against MOA's, through CapyMOA where it and Java are there: samples a second, and error rates on one stream."""
+"""SAM-kNN against MOA's, through CapyMOA where it and Java are there: samples a second and error rates."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def moa(X: np.ndarray, y: np.ndarray, limit: int) -> tuple[float, float] | str:
 
 
 def river_knn(X: np.ndarray, y: np.ndarray, limit: int) -> tuple[float, float]:
-    """river has no SAM-kNN; its kNN that starts again when ADWIN says so, on as many samples as it can do in a moment."""
+    """River has no SAM-kNN, but a kNN that starts again when ADWIN says so."""
     from river import drift, neighbors
 
     knn = neighbors.KNNClassifier(n_neighbors=5, engine=neighbors.LazySearch(window_size=limit))

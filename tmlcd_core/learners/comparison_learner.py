@@ -38,6 +38,10 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
     def _widen(self, classes: NDArray) -> None:
         """Adapt what depends on codes: `classes_` are about to become `classes`, a superset."""
 
+    def _adopt(self, classes: NDArray) -> None:
+        self._widen(classes)
+        super()._adopt(classes)
+
     def __len__(self) -> int:
         raise NotImplementedError
 
@@ -75,18 +79,20 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
         X = as_features(X, self.n_features_in_, type(self).__name__)
         truth, classes = self._encode(y, len(X), missing=True)
         if classes is not self.classes_:
-            self._widen(classes)
-            self._know(classes)
+            self._adopt(classes)
         predicted, sizes = self._follow(X, truth)
         self.time_ += len(X)
         return truth, predicted, sizes
 
     def observe(self, x: Any, y: Any = None) -> Any:
         """The label predicted for x; then learn (x, y), unless y is None."""
-        X = np.asarray(x)[None] if np.ndim(x) == 1 else x
+        self._require_fitted()
+        X = as_features(np.asarray(x)[None] if np.ndim(x) == 1 else x, self.n_features_in_, type(self).__name__)
         if len(X) != 1:
             raise DataError(f"observe takes one sample, got {len(X)}: use run for a stream.")
-        return self.run(X, [y]).predictions[0]
+        predicted, _ = self._follow(X, np.array([self._code(y)], np.int32))
+        self.time_ += 1
+        return self.classes_[predicted[0]]
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """`fit` the first time, then `run`; `classes` is accepted for compatibility and not needed."""

@@ -179,7 +179,7 @@ def best_window(
 
 @njit(cache=True)
 def _clean(
-    i: int, label: int, own: NDArray, own_n: int, own_places: NDArray, y: NDArray, row: NDArray, other_y: NDArray,
+    label: int, own: NDArray, own_n: int, own_places: NDArray, y: NDArray, row: NDArray, other_y: NDArray,
     alive: NDArray, m: int, k: int,
 ) -> int:  # fmt: skip
     """Strike out, of the k nearest others, those of another class that are no farther than a neighbour of its own."""
@@ -213,7 +213,7 @@ def clean_by_newest(
     near, places = np.empty(k, np.float32), np.empty(k, np.int64)
     size = _nearest(D[n - 1], 0, n - 1, near, places)
     alive = np.ones(m, np.bool_)
-    if _clean(n - 1, stm_y[n - 1], near, size, places, stm_y, ltm_row, ltm_y, alive, m, k):
+    if _clean(stm_y[n - 1], near, size, places, stm_y, ltm_row, ltm_y, alive, m, k):
         kept = 0
         for j in range(m):
             if alive[j]:
@@ -240,7 +240,7 @@ def shrink(
             for j in range(i + 1, n):
                 row[j] = D[j, i]
             size = _nearest(row, start, n, near, places)
-            _clean(i, stm_y[i], near, size, places, stm_y, D[i], stm_y, alive, start, k)
+            _clean(stm_y[i], near, size, places, stm_y, D[i], stm_y, alive, start, k)
     for j in range(start):
         if alive[j]:
             ltm_x[count[N_LTM]], ltm_y[count[N_LTM]] = stm_x[j], stm_y[j]
