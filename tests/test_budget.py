@@ -1,0 +1,198 @@
+"""The memory budget against the paper's tables, typed in here by hand, and against plain arithmetic."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tmlcd_core.errors import ConfigError
+from tmlcd_core.mcu import (
+    BOARDS,
+    PAPER_TIMES,
+    Configuration,
+    board,
+    budget,
+    find_board,
+    largest_store,
+    ram_bars,
+    what_fits,
+)
+
+FULL = Configuration()
+SLOW = Configuration(4410, 128, 128)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "expected", "total"),
+    [
+        (
+            FULL,
+            [("1x22050", 88_200), ("257x44x3", 135_696), ("7x7x3", 588), ("65x11", 2_860), ("50", 143_400)],
+            370_744,
+        ),
+        (
+            SLOW,
+            [("1x4410", 17_640), ("65x35x3", 27_300), ("7x7x3", 588), ("17x9", 612), ("50", 31_000)],
+            77_140,
+        ),
+    ],
+)
+def test_every_row_of_table_2(configuration, expected, total):
+    table = budget(configuration)
+    assert [(r.size, r.bytes) for r in table.rows if r.in_paper] == expected
+    assert table.total == total == sum(b for _, b in expected)
+
+
+def test_table_3_as_printed():
+    printed = {
+        "stm32h743": (22.9, 18.6, 2.0, 2.9, 6.2),
+        "stm32f767": (53.8, 41.5, 2.2, 4.0, 12.1),
+        "stm32f401": (34.6, 43.1, 2.2, 4.6, 136.0),
+    }
+    for t in PAPER_TIMES:
+        assert (t.spectrogram, t.features, t.knn_10, t.knn_50, t.knn_50_worst) == printed[t.board]
+    assert {t.board for t in PAPER_TIMES} == set(BOARDS)
+
+
+def test_the_boards_of_the_paper():
+    assert [(b.mhz, b.ram, b.flash) for b in BOARDS.values()] == [
+        (480, 512 * 1024, 2048 * 1024),
+        (216, 512 * 1024, 2048 * 1024),
+        (84, 96 * 1024, 512 * 1024),
+    ]
+    assert find_board("STM32F401") is BOARDS["stm32f401"]
+
+
+def test_the_paper_fits_where_the_paper_says():
+    fits = {f.board.name: f.fits for f in what_fits(FULL)}
+    assert fits == {"stm32h743": True, "stm32f767": True, "stm32f401": False}
+    assert all(f.fits for f in what_fits(SLOW))
+
+
+def test_the_full_rate_fits_the_smallest_board_when_streamed():
+    full_rate = Configuration(layout="streamed", store="uint8")
+    assert budget(full_rate).fits(BOARDS["stm32f401"])
+    assert not budget(replace(full_rate, store="float32")).fits(BOARDS["stm32f401"])
+
+
+def test_what_the_paper_leaves_out_is_listed_and_counted():
+    table = budget(FULL)
+    left_out = {r.name: r.bytes for r in table.rows if not r.in_paper}
+    assert {"FFT scratch", "Stack", "Change test", "Distances"} <= set(left_out)
+    assert table.needed == table.total + sum(left_out.values())
+    assert table.static == table.needed - left_out["Stack"]
+
+
+configurations = st.builds(
+    Configuration,
+    sample_rate=st.integers(100, 48_000),
+    n_fft=st.integers(8, 4096),
+    hop=st.integers(1, 4096),
+    filters=st.integers(1, 64),
+    samples=st.integers(1, 500),
+    layout=st.sampled_from(["paper", "compact", "streamed"]),
+    store=st.sampled_from(["float32", "int16", "uint8"]),
+    learner=st.sampled_from(["hybrid", "cit", "active"]),
+)
+
+
+@given(configurations, st.sampled_from(list(BOARDS.values())))
+def test_the_largest_store_fits_and_one_more_does_not(configuration, b):
+    n = largest_store(configuration, b)
+    if n:
+        assert budget(replace(configuration, samples=n)).fits(b)
+    assert not budget(replace(configuration, samples=n + 1)).fits(b)
+
+
+@given(configurations)
+def test_shapes_follow_a_sliding_window(c):
+    """Count window positions one by one instead of using a formula."""
+    padded = c.sample_rate + 2 * (c.n_fft // 2)
+    assert c.frames == len(range(0, padded - c.n_fft + 1, c.hop))
+
+    def strided(n, size, pad):
+        return len(range(0, n + 2 * pad - size + 1, 2))
+
+    height, width = (strided(strided(n, 7, 3), 3, 1) for n in (c.bins, c.frames))
+    assert c.features == c.filters * height * width
+
+
+def test_smaller_layouts_are_smaller():
+    sizes = [budget(replace(FULL, layout=layout)).needed for layout in ("paper", "compact", "streamed")]
+    assert sizes == sorted(sizes, reverse=True)
+    sizes = [budget(replace(FULL, store=store)).needed for store in ("float32", "int16", "uint8")]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_active_keeps_a_window_as_large_as_its_store():
+    rows = {r.name: r.bytes for r in budget(replace(FULL, learner="active")).rows}
+    assert rows["History window W"] == rows["Training set T"]
+
+
+def test_the_bars_stack_up_to_the_budget():
+    for bar, b in zip(ram_bars(FULL), BOARDS.values(), strict=True):
+        assert sum(size for _, size in bar.parts) == budget(FULL).needed
+        assert bar.limit == b.ram
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"hop": 0},
+        {"hop": -5},
+        {"n_fft": 0},
+        {"samples": 10**9},
+        {"samples": 0},
+        {"samples": math.nan},
+        {"sample_rate": math.inf},
+        {"sample_rate": "fast"},
+        {"filters": 65},
+        {"filters": 1.5},
+        {"filters": True},
+        {"layout": "large"},
+        {"store": "float16"},
+        {"learner": "svm"},
+        {"vector": 0},
+        {"hop": None},
+    ],
+)
+def test_bad_settings_are_one_sentence(bad):
+    with pytest.raises(ConfigError) as caught:
+        Configuration(**bad)
+    message = str(caught.value)
+    assert repr(next(iter(bad.values()))) in message
+    assert message.count(".") - message.count("1.5") == 1
+    assert message.endswith(".")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"ram": 0},
+        {"ram": -1},
+        {"ram": math.nan},
+        {"flash": 0},
+        {"mhz": 0},
+        {"mhz": math.nan},
+        {"mhz": math.inf},
+        {"mhz": "84"},
+        {"core": "risc-v"},
+        {"name": "../x"},
+        {"name": ""},
+    ],
+)
+def test_bad_boards_are_one_sentence(bad):
+    good = {"name": "mine", "core": "cortex-m4", "mhz": 100.0, "ram": 65536, "flash": 262144}
+    assert board(**good).ram == 65536
+    with pytest.raises(ConfigError, match=r"^[^\n]+\.$"):
+        board(**{**good, **bad})
+
+
+def test_an_unknown_board_names_the_known_ones():
+    with pytest.raises(ConfigError, match="stm32f401"):
+        find_board("stm8")

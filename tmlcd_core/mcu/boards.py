@@ -1,0 +1,125 @@
+"""The microcontrollers of the paper, and any other one a user describes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from numbers import Real
+
+from tmlcd_core.errors import ConfigError
+
+KB = 1024  # bytes, as in the boards' data sheets
+CORES = ("cortex-m4", "cortex-m7")
+
+
+@dataclass(frozen=True)
+class Board:
+    """A microcontroller as the linker sees it: how much memory of which kind, where, and how fast.
+
+    `cpi` (cycles per instruction) turns measured instructions into estimated milliseconds; those of the
+    paper's boards are fitted to its Table 3, that of a new board is the one of its core. `ram` is what the
+    budget may use, which on the STM32H743 is the largest block of fast memory and not the whole.
+
+    Parameters
+    ----------
+    name
+        Letters, digits, dashes: it names the linker script.
+    core
+        `cortex-m4` (single precision) or `cortex-m7` (double precision).
+    mhz
+        Clock.
+    ram, flash
+        Bytes.
+    ram_origin, flash_origin
+        Where they start.
+    cpi
+        Cycles per instruction.
+
+    Examples
+    --------
+    >>> BOARDS["stm32f401"].ram
+    98304
+    >>> board("stm32g474", core="cortex-m4", mhz=170, ram=128 * KB, flash=512 * KB).ram
+    131072
+    """
+
+    name: str
+    core: str
+    mhz: float
+    ram: int
+    flash: int
+    ram_origin: int = 0x20000000
+    flash_origin: int = 0x08000000
+    cpi: float = 1.0
+    note: str = ""
+
+    @property
+    def title(self) -> str:
+        return self.name.upper()
+
+
+# From the paper, "Porting the Hybrid Tiny kNN on the STM32 MCUs". CPI: (t_p + t_features of Table 3) x MHz
+# over the instructions of these two stages at -O2, as `benchmarks/bench_mcu.py` measures them.
+BOARDS: dict[str, Board] = {
+    b.name: b
+    for b in (
+        Board("stm32h743", "cortex-m7", 480, 512 * KB, 2048 * KB, ram_origin=0x24000000, cpi=0.97,
+              note="512 of its 1,024 KB: the largest block of fast RAM, as in the paper"),
+        Board("stm32f767", "cortex-m7", 216, 512 * KB, 2048 * KB, cpi=1.00),
+        Board("stm32f401", "cortex-m4", 84, 96 * KB, 512 * KB, cpi=1.66),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PaperTimes:
+    """One row of the paper's Table 3, in milliseconds, as printed."""
+
+    board: str
+    sample_rate: int
+    spectrogram: float
+    features: float
+    knn_10: float
+    knn_50: float
+    knn_50_worst: float
+
+
+PAPER_TIMES = (
+    PaperTimes("stm32h743", 22050, 22.9, 18.6, 2.0, 2.9, 6.2),
+    PaperTimes("stm32f767", 22050, 53.8, 41.5, 2.2, 4.0, 12.1),
+    PaperTimes("stm32f401", 4410, 34.6, 43.1, 2.2, 4.6, 136.0),
+)
+
+
+def whole(what: str, value: object, low: int, high: int, unit: str = "") -> int:
+    """`value` as an int if it is a whole number in low..high, else a ConfigError in one sentence."""
+    ok = isinstance(value, Real) and not isinstance(value, bool) and float(value) == float(value) // 1
+    if not ok or not low <= int(value) <= high:  # type: ignore[call-overload]
+        raise ConfigError(f"{what} is {value!r}; choose a whole number from {low:,} to {high:,}{unit}.")
+    return int(value)  # type: ignore[call-overload]
+
+
+def board(name: str, *, core: str, mhz: float, ram: int, flash: int) -> Board:
+    """A board of the user's own, checked. RAM and flash in bytes."""
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,31}", str(name)):
+        raise ConfigError(f"The board's name is {name!r}; use 1 to 32 small letters, digits and dashes.")
+    if core not in CORES:
+        raise ConfigError(f"The core is {core!r}; the export knows {' and '.join(CORES)}.")
+    if not isinstance(mhz, Real) or not 0 < float(mhz) <= 10_000:
+        raise ConfigError(f"The clock is {mhz!r} MHz; choose a number above 0 and up to 10,000.")
+    return Board(
+        name,
+        core,
+        float(mhz),
+        whole("The board's RAM", ram, 1, 1 << 30, " bytes"),
+        whole("The board's flash", flash, 1, 1 << 30, " bytes"),
+        cpi=1.66 if core == "cortex-m4" else 1.0,
+    )
+
+
+def find_board(name: str) -> Board:
+    """One of the paper's boards by its name, upper or lower case."""
+    try:
+        return BOARDS[name.lower()]
+    except (KeyError, AttributeError):
+        raise ConfigError(f"There is no board {name!r}; choose {', '.join(BOARDS)}.") from None

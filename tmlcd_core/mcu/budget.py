@@ -1,0 +1,268 @@
+"""What the learners need of a microcontroller's memory, to the byte: the paper's Table 2 and beyond it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from tmlcd_core.errors import ConfigError
+from tmlcd_core.mcu.boards import BOARDS, Board, whole
+
+LAYOUTS = {
+    "paper": "32-bit audio and a coloured 32-bit spectrogram, as in the paper",
+    "compact": "int16 audio and one int16 decibel plane, coloured inside the convolution",
+    "streamed": "the same plane, filled frame by frame: no second of audio is stored",
+}
+STORE_BYTES = {"float32": 4, "int16": 2, "uint8": 1}  # of one feature in T
+LEARNERS = ("hybrid", "cit", "active")
+
+TAPS = 7 * 7 * 3  # weights of one filter of the stem
+MAX_FILTERS = 64  # ResNet-18's first layer
+MAX_SAMPLES = 65_535  # the C code numbers the samples of T with 16 bits
+STACK = 2048  # bytes the linker script reserves; the deepest use under emulation is well below (tests)
+
+# Bytes of the C structures that the paper's sum leaves out; the tests compare them with the linker's map.
+CUSUM_STATE = 1248
+LEARNER_STATE = 8
+SPECTROGRAM_STATE = 16
+DISTANCE_BYTES = {
+    "float32": 12,
+    "int16": 8,
+    "uint8": 4,
+}  # float32: a quick distance, and the exact one where it matters
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What is to run on the board.
+
+    Parameters
+    ----------
+    sample_rate, n_fft, hop
+        Of the one-second clip's spectrogram (Hz, samples, samples).
+    filters
+        How many of the stem's 64 filters are kept; the paper keeps one.
+    samples
+        |T|, the most samples that are stored.
+    layout
+        `paper`, `compact` or `streamed`: how audio and spectrogram are held.
+    store
+        Type of the features in T: `float32`, `int16` or `uint8`.
+    learner
+        `hybrid`, `cit` (no test) or `active` (T and a history window W of the same size).
+    vector
+        Length of the feature vector of a model that is fed vectors and not sound; None for sound.
+
+    Examples
+    --------
+    >>> Configuration().features, Configuration(4410, 128, 128).features
+    (715, 153)
+    """
+
+    sample_rate: int = 22_050
+    n_fft: int = 512
+    hop: int = 512
+    filters: int = 1
+    samples: int = 50
+    layout: str = "paper"
+    store: str = "float32"
+    learner: str = "hybrid"
+    vector: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, low, high, what, unit in (
+            ("sample_rate", 100, 192_000, "The sampling rate", " Hz"),
+            ("n_fft", 8, 65_536, "n_fft", " samples"),
+            ("hop", 1, 192_000, "The hop", " samples"),
+            ("filters", 1, MAX_FILTERS, "The number of filters", ""),
+            ("samples", 1, MAX_SAMPLES, "|T|", " samples"),
+        ):
+            object.__setattr__(self, name, whole(what, getattr(self, name), low, high, unit))
+        if self.vector is not None:
+            object.__setattr__(self, "vector", whole("The vector's length", self.vector, 1, 1_000_000, ""))
+        for what, value, known in (
+            ("layout", self.layout, LAYOUTS),
+            ("type of T", self.store, STORE_BYTES),
+            ("learner", self.learner, LEARNERS),
+        ):
+            if value not in known:
+                raise ConfigError(f"The {what} is {value!r}; choose {', '.join(known)}.")
+
+    @property
+    def bins(self) -> int:
+        return self.n_fft // 2 + 1
+
+    @property
+    def frames(self) -> int:
+        """Of a centred transform: the clip is padded with half a window on both sides."""
+        return 1 + (self.sample_rate + 2 * (self.n_fft // 2) - self.n_fft) // self.hop
+
+    @property
+    def map_shape(self) -> tuple[int, int]:
+        """Height and width after the convolution and the pooling, both of stride 2."""
+        return _halved(_halved(self.bins)), _halved(_halved(self.frames))
+
+    @property
+    def features(self) -> int:
+        return (
+            self.vector if self.vector is not None else self.filters * self.map_shape[0] * self.map_shape[1]
+        )
+
+
+def _halved(n: int) -> int:
+    return (n - 1) // 2 + 1
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. `in_paper` tells whether the paper's sum counts it."""
+
+    name: str
+    size: str
+    bytes: int
+    in_paper: bool = True
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The rows of a configuration; `total` is the paper's sum, `needed` adds what that sum leaves out.
+
+    Examples
+    --------
+    >>> budget(Configuration()).total, budget(Configuration(4410, 128, 128)).total
+    (370744, 77140)
+    """
+
+    configuration: Configuration
+    rows: tuple[Row, ...]
+
+    @property
+    def total(self) -> int:
+        return sum(r.bytes for r in self.rows if r.in_paper)
+
+    @property
+    def static(self) -> int:
+        """What the linker must report as .data + .bss: everything but the stack."""
+        return sum(r.bytes for r in self.rows if r.name != "Stack")
+
+    @property
+    def needed(self) -> int:
+        return sum(r.bytes for r in self.rows)
+
+    def fits(self, board: Board) -> bool:
+        return self.needed <= board.ram
+
+
+def budget(configuration: Configuration) -> Budget:
+    """The memory of `configuration`, row by row, in the order of the paper's Table 2."""
+    c = configuration
+    rows: list[Row] = []
+    if c.vector is None:
+        rows += _sound_rows(c)
+    height, width = c.map_shape
+    shape = f"{height}x{width}" if c.filters == 1 else f"{c.filters}x{height}x{width}"
+    rows.append(Row("Features", shape if c.vector is None else str(c.features), 4 * c.features))
+    label = 4 if c.layout == "paper" and c.store == "float32" else 1
+    sample = c.features * STORE_BYTES[c.store] + label + 4
+    note = f"{c.store} features, {8 * label}-bit label, 32-bit time: {sample:,} bytes a sample"
+    rows.append(Row("Training set T", f"{c.samples:,}", c.samples * sample, note=note))
+    if c.learner == "active":
+        rows.append(Row("History window W", f"{c.samples:,}", c.samples * sample, note="as large as T"))
+    return Budget(c, tuple(rows + _extra_rows(c)))
+
+
+def _sound_rows(c: Configuration) -> list[Row]:
+    audio = {"paper": (c.sample_rate, 4), "compact": (c.sample_rate, 2), "streamed": (c.n_fft, 2)}[c.layout]
+    pixels = c.bins * c.frames
+    coloured = c.layout == "paper"
+    return [
+        Row("Audio", f"1x{audio[0]}", audio[0] * audio[1],
+            note="one window" if c.layout == "streamed" else "one second"),
+        Row("Spectrogram", f"{c.bins}x{c.frames}" + "x3" * coloured, pixels * (12 if coloured else 2),
+            note="coloured" if coloured else "decibels; the colour is looked up by the convolution"),
+        Row("Filter", "7x7x3" if c.filters == 1 else f"{c.filters}x7x7x3", 4 * TAPS * c.filters * coloured,
+            note="" if coloured else "in flash"),
+    ]  # fmt: skip
+
+
+def _extra_rows(c: Configuration) -> list[Row]:
+    k = math.isqrt(c.samples - 1) + 1  # ceil(sqrt(|T|))
+    extras = []
+    if c.vector is None:
+        extras.append(
+            Row("FFT scratch", f"{c.n_fft}", 4 * c.n_fft + SPECTROGRAM_STATE, False, "in place, one window")
+        )
+    if c.store != "float32":
+        extras.append(
+            Row(
+                "Query", f"{c.features}", c.features * STORE_BYTES[c.store], False, "the features in T's type"
+            )
+        )
+    distances = c.samples * DISTANCE_BYTES[c.store]
+    extras.append(Row("Distances", f"{c.samples:,}", distances + 2 * k, False, f"and the {k} nearest"))
+    if c.learner != "cit":
+        extras.append(
+            Row("Change test", "100", CUSUM_STATE, False, "a sum and its start for each candidate accuracy")
+        )
+    extras.append(Row("Learner state", "", LEARNER_STATE, False, "clock, head and length of the queue"))
+    extras.append(Row("Stack", "", STACK, False, "reserved by the linker script"))
+    return extras
+
+
+def largest_store(configuration: Configuration, board: Board) -> int:
+    """The largest |T| with which `configuration` fits `board`; 0 if none does.
+
+    Examples
+    --------
+    >>> full_rate = Configuration(layout="streamed", store="uint8")
+    >>> largest_store(full_rate, BOARDS["stm32f401"]) > 50
+    True
+    """
+    low, high = 0, MAX_SAMPLES
+    while low < high:
+        middle = (low + high + 1) // 2
+        if budget(replace(configuration, samples=middle)).fits(board):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a configuration does on a board; `largest` is the largest |T| that fits."""
+
+    board: Board
+    needed: int
+    free: int
+    fits: bool
+    largest: int
+
+
+def what_fits(configuration: Configuration, boards: Iterable[Board] = tuple(BOARDS.values())) -> list[Fit]:
+    """One row per board."""
+    needed = budget(configuration).needed
+    return [Fit(b, needed, b.ram - needed, needed <= b.ram, largest_store(configuration, b)) for b in boards]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A stacked bar: parts from the bottom up as (name, bytes), and the line of the board's RAM."""
+
+    board: str
+    parts: tuple[tuple[str, int], ...]
+    limit: int
+
+
+def ram_bars(configuration: Configuration, boards: Sequence[Board] = tuple(BOARDS.values())) -> list[Bar]:
+    """The data of the figure: the configuration's rows against each board's RAM."""
+    parts = tuple((r.name, r.bytes) for r in budget(configuration).rows if r.bytes)
+    return [Bar(b.title, parts, b.ram) for b in boards]
+
+
+# The paper's two configurations, Table 2 (a) and (b).
+PAPER_CONFIGURATIONS = (Configuration(), Configuration(4_410, 128, 128))
+# Beyond the paper: its full sampling rate on the smallest board.
+FULL_RATE_F401 = Configuration(layout="streamed", store="uint8")
