@@ -11,13 +11,16 @@ from tmlcd_core.mcu.budget import (
     Fit,
     Row,
     budget,
+    flash_bytes,
     largest_store,
     ram_bars,
     what_fits,
 )
+from tmlcd_core.mcu.export import CANNOT_EXPORT, Firmware, export_firmware
 
 __all__ = [
     "BOARDS",
+    "CANNOT_EXPORT",
     "FULL_RATE_F401",
     "LAYOUTS",
     "PAPER_CONFIGURATIONS",
@@ -26,12 +29,15 @@ __all__ = [
     "Board",
     "Budget",
     "Configuration",
+    "Firmware",
     "Fit",
     "PaperTimes",
     "Row",
     "board",
     "budget",
+    "export_firmware",
     "find_board",
+    "flash_bytes",
     "largest_store",
     "ram_bars",
     "what_fits",

@@ -1,0 +1,92 @@
+#include "cusum.h"
+
+#include "mathfn.h"
+
+#define MARGIN 1e-3 /* v0 is kept this far from 0 and 1 */
+
+void tml_cusum_reset(tml_cusum *test, uint32_t warmup)
+{
+    test->warmup = (uint16_t)warmup;
+    test->seen = 0;
+    test->correct = 0;
+    test->started = 0;
+    test->statistic = 0.0;
+}
+
+static int is_candidate(double v1, double v0)
+{
+    double distance = v1 < v0 ? v0 - v1 : v1 - v0;
+#if TML_DOWN
+    return v1 < v0 && distance >= TML_GAP; /* only drops: learning may raise the accuracy */
+#else
+    return distance >= TML_GAP;
+#endif
+}
+
+/* Log-likelihood ratio of `correct` hits in a batch. */
+static double log_ratio(double correct, double v0, double v1)
+{
+    const double n = TML_BATCH;
+    double u0 = 1.0 - v0, u1 = 1.0 - v1;
+#if TML_BINOMIAL
+    return correct * tml_log(v1 / v0) + (n - correct) * tml_log(u1 / u0);
+#else /* normal approximation: Eq. (4) of the paper */
+    double a = (v1 * u1 - v0 * u0) / (2.0 * n * v0 * u0 * v1 * u1);
+    double b = (u0 - u1) / (u0 * u1);
+    double c = n * (v0 * u1 - v1 * u0) / (2.0 * u0 * u1);
+    return a * (correct * correct) + b * correct + c + 0.5 * tml_log(v0 * u0 / (v1 * u1));
+#endif
+}
+
+static uint32_t end_of_batch(tml_cusum *test)
+{
+    uint32_t best = TML_CANDIDATES;
+    for (uint32_t i = 0; i < TML_CANDIDATES; i++) {
+        if (!is_candidate(tml_candidates[i], test->v0)) {
+            continue;
+        }
+        double step = log_ratio(test->correct, test->v0, tml_candidates[i]);
+        if (test->started && test->sum[i] >= 0.0) {
+            test->sum[i] += step;
+        } else {
+            test->sum[i] = step;
+            test->start[i] = test->batch_start;
+        }
+        if (best == TML_CANDIDATES || test->sum[i] > test->sum[best]) {
+            best = i;
+        }
+    }
+    test->started = 1;
+    if (best == TML_CANDIDATES) {
+        return 0; /* v0 so low that nothing lies below it */
+    }
+    test->statistic = test->sum[best];
+    return test->statistic >= TML_THRESHOLD ? test->start[best] : 0;
+}
+
+uint32_t tml_cusum_add(tml_cusum *test, int correct, uint32_t time)
+{
+    if (test->seen == 0) {
+        test->batch_start = time;
+    }
+    test->seen++;
+    test->correct = (uint16_t)(test->correct + (correct ? 1 : 0));
+
+    uint32_t change = 0;
+    if (test->warmup > 0) {
+        if (test->seen < test->warmup) {
+            return 0;
+        }
+        double v0 = (double)test->correct / (double)test->warmup;
+        test->v0 = v0 < MARGIN ? MARGIN : v0 > 1.0 - MARGIN ? 1.0 - MARGIN : v0;
+        test->warmup = 0;
+    } else {
+        if (test->seen < TML_BATCH) {
+            return 0;
+        }
+        change = end_of_batch(test);
+    }
+    test->seen = 0;
+    test->correct = 0;
+    return change;
+}

@@ -1,0 +1,202 @@
+#include "knn.h"
+
+#include "mathfn.h"
+
+static uint16_t nearest[TML_CAPACITY]; /* the k nearest, by age (0 = oldest), nearest first */
+
+uint32_t tml_place(const tml_store *store, uint32_t i)
+{
+    uint32_t place = store->head + i;
+    return place < TML_CAPACITY ? place : place - TML_CAPACITY;
+}
+
+void tml_append(tml_store *store, const tml_value *x, int32_t label, uint32_t time)
+{
+    if (store->size == TML_CAPACITY) {
+        store->head = (uint16_t)tml_place(store, 1);
+        store->size--;
+    }
+    uint32_t place = tml_place(store, store->size);
+    for (uint32_t i = 0; i < TML_FEATURES; i++) {
+        store->x[place][i] = x[i];
+    }
+    store->label[place] = (tml_label)label;
+    store->time[place] = time;
+    store->size++;
+}
+
+#if TML_STORE == TML_FLOAT32
+
+/* Order by distance as exact arithmetic would, at the price of single precision: only where two float distances are
+ * too close to call are the double ones computed. `exact` is negative while unknown. */
+static float approximate[TML_CAPACITY];
+static double exact[TML_CAPACITY];
+
+/* Relative rounding error of a sum of TML_FEATURES squares, with room to spare; and of squares that underflow. */
+#define SLACK ((TML_FEATURES + 8) * 6e-8f)
+#define TINY 1e-30f
+
+const tml_value *tml_quantise(const float *x)
+{
+    return x;
+}
+
+static double exact_distance(const tml_store *store, const tml_value *query, uint32_t i)
+{
+    if (exact[i] < 0.0) {
+        const tml_value *x = store->x[tml_place(store, i)];
+        double sum = 0.0;
+        for (uint32_t j = 0; j < TML_FEATURES; j++) {
+            double difference = (double)query[j] - (double)x[j];
+            sum += difference * difference;
+        }
+        exact[i] = sum;
+    }
+    return exact[i];
+}
+
+static void measure(const tml_store *store, const tml_value *query)
+{
+    for (uint32_t i = 0; i < store->size; i++) {
+        const tml_value *x = store->x[tml_place(store, i)];
+        float sum = 0.0f;
+        for (uint32_t j = 0; j < TML_FEATURES; j++) {
+            float difference = query[j] - x[j];
+            sum += difference * difference;
+        }
+        approximate[i] = sum;
+        exact[i] = -1.0;
+    }
+}
+
+/* Is i nearer than the older j? */
+static int nearer(const tml_store *store, const tml_value *query, uint32_t i, uint32_t j)
+{
+    float a = approximate[i], b = approximate[j];
+    float margin = SLACK * (a + b) + TINY; /* infinite where a float overflowed: then the doubles decide */
+    if (a + margin < b) {
+        return 1;
+    }
+    if (b + margin < a) {
+        return 0;
+    }
+    return exact_distance(store, query, i) < exact_distance(store, query, j);
+}
+
+#else
+
+static tml_distance distances[TML_CAPACITY];
+static tml_value quantised[TML_FEATURES];
+
+const tml_value *tml_quantise(const float *x)
+{
+    for (uint32_t i = 0; i < TML_FEATURES; i++) {
+        float value = (x[i] - TML_OFFSET) * TML_SCALE;
+        if (!(value > TML_LOWEST)) {
+            value = TML_LOWEST;
+        }
+        if (value > TML_HIGHEST) {
+            value = TML_HIGHEST;
+        }
+        quantised[i] = (tml_value)(value < 0.0f ? value - 0.5f : value + 0.5f);
+    }
+    return quantised;
+}
+
+#if TML_BY_DISTANCE
+static double exact_distance(const tml_store *store, const tml_value *query, uint32_t i)
+{
+    (void)store;
+    (void)query;
+    return (double)distances[i];
+}
+#endif
+
+static void measure(const tml_store *store, const tml_value *query)
+{
+    for (uint32_t i = 0; i < store->size; i++) {
+        const tml_value *x = store->x[tml_place(store, i)];
+        tml_distance sum = 0;
+        for (uint32_t j = 0; j < TML_FEATURES; j++) {
+            int32_t difference = (int32_t)query[j] - (int32_t)x[j];
+            uint32_t size = (uint32_t)(difference < 0 ? -difference : difference);
+            sum += size * size; /* at most 65,535 squared: 32 bits hold it */
+        }
+        distances[i] = sum;
+    }
+}
+
+static int nearer(const tml_store *store, const tml_value *query, uint32_t i, uint32_t j)
+{
+    (void)store;
+    (void)query;
+    return distances[i] < distances[j];
+}
+
+#endif
+
+static uint32_t neighbours(uint32_t size)
+{
+#if TML_K > 0
+    return TML_K < size ? TML_K : size;
+#else
+    uint32_t k = 1;
+    while (k * k < size) {
+        k++;
+    }
+    return k;
+#endif
+}
+
+int32_t tml_vote(const tml_store *store, const tml_value *query)
+{
+    uint32_t k = neighbours(store->size), found = 0;
+    measure(store, query);
+    for (uint32_t i = 0; i < store->size; i++) { /* from the oldest: at equal distance the older stays ahead */
+        uint32_t rank = found;
+        while (rank > 0 && nearer(store, query, i, nearest[rank - 1])) {
+            rank--;
+        }
+        if (rank == k) {
+            continue;
+        }
+        found = found < k ? found + 1 : k;
+        for (uint32_t r = found - 1; r > rank; r--) {
+            nearest[r] = nearest[r - 1];
+        }
+        nearest[rank] = (uint16_t)i;
+    }
+
+#if TML_BY_DISTANCE
+    double votes[TML_CLASSES] = {0};
+    double closest = exact_distance(store, query, nearest[0]);
+    uint32_t last = 0; /* votes are added in the order of T, whatever the order of distance */
+    for (uint32_t n = 0; n < k; n++) {
+        uint32_t next = store->size;
+        for (uint32_t r = 0; r < k; r++) {
+            if (nearest[r] < next && (n == 0 || nearest[r] > last)) {
+                next = nearest[r];
+            }
+        }
+        last = next;
+        double distance = exact_distance(store, query, next);
+        if (closest > 0.0) {
+            votes[store->label[tml_place(store, next)]] += 1.0 / tml_sqrt(distance);
+        } else if (!(distance > 0.0)) { /* samples that equal the query decide alone */
+            votes[store->label[tml_place(store, next)]] += 1.0;
+        }
+    }
+#else
+    uint32_t votes[TML_CLASSES] = {0};
+    for (uint32_t r = 0; r < k; r++) {
+        votes[store->label[tml_place(store, nearest[r])]]++;
+    }
+#endif
+    int32_t best = 0;
+    for (int32_t code = 1; code < TML_CLASSES; code++) {
+        if (votes[code] > votes[best]) {
+            best = code;
+        }
+    }
+    return best;
+}

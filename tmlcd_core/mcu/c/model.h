@@ -1,0 +1,48 @@
+/* The generated constants, and the types that follow from config.h. */
+#ifndef TMLCD_MODEL_H
+#define TMLCD_MODEL_H
+
+#include "tmlcd.h"
+
+/* One feature in T. Distances between integers are exact; between floats see knn.c. */
+#if TML_STORE == TML_FLOAT32
+typedef float tml_value;
+#elif TML_STORE == TML_INT16
+typedef int16_t tml_value;
+typedef uint64_t tml_distance;
+#else
+typedef uint8_t tml_value;
+typedef uint32_t tml_distance;
+#endif
+
+#if TML_LAYOUT == TML_PAPER && TML_STORE == TML_FLOAT32
+typedef int32_t tml_label; /* the paper counts 32 bits */
+#else
+typedef uint8_t tml_label;
+#endif
+
+/* T as it was when the model was exported, oldest first. */
+extern const tml_value tml_initial_x[TML_INITIAL][TML_FEATURES];
+extern const uint8_t tml_initial_label[TML_INITIAL];
+
+#if TML_AUDIO
+extern const float tml_window[TML_N_FFT];             /* Hann; for int16 audio scaled to full scale = 1 */
+extern const float tml_twiddle[TML_N_FFT / 2][2];     /* cos, -sin of 2 pi i / n_fft */
+extern const float tml_bias[TML_FILTERS];             /* batch normalisation, folded into filter and bias */
+#if TML_FUSED
+extern const float tml_fused[TML_FILTERS][49][256];   /* what a level contributes through a tap: colour x filter */
+#else
+extern const float tml_viridis[256][3];
+#if TML_LAYOUT == TML_PAPER
+extern float tml_filter[TML_FILTERS][49][3];          /* in RAM, where the paper counts it */
+#else
+extern const float tml_filter[TML_FILTERS][49][3];
+#endif
+#endif
+#endif
+
+#if TML_TESTS
+extern const double tml_candidates[TML_CANDIDATES]; /* accuracies after the change that the test tries */
+#endif
+
+#endif

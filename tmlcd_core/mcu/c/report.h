@@ -1,0 +1,11 @@
+/* A decision as a line of text, the same on the host and on the device: "7 yes 50" or "150 no 12 alarm 101". */
+#ifndef TMLCD_REPORT_H
+#define TMLCD_REPORT_H
+
+#include "tmlcd.h"
+
+#define TML_LINE 128
+
+void tml_report(const tml_step *step, char line[TML_LINE]);
+
+#endif

@@ -1,0 +1,336 @@
+"""Run an exported model: as a library on this computer, or on an emulated Cortex-M with the board's memory.
+
+The cross compiler (PyPI `ziglang`), the emulator (`unicorn`) and `pyelftools` are development requirements;
+GNU's `arm-none-eabi-gcc` is used instead of zig where asked for.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.errors import ConfigError, ExportError
+from tmlcd_core.mcu.boards import Board
+from tmlcd_core.mcu.budget import STACK
+
+ZIG = (sys.executable, "-m", "ziglang", "cc")
+ZIG_CPU = {
+    "cortex-m4": "cortex_m4+vfp4d16sp",
+    "cortex-m7": "cortex_m7+fp_armv8d16",
+}  # with their floating point
+PAGE = 4096  # the emulator maps whole pages
+SYSTEM = 0xE000E000  # the core's own registers: one page of them
+BKPT_AB = b"\xab\xbe"
+SYS_OPEN, SYS_WRITE0, SYS_READ, SYS_EXIT = 0x01, 0x04, 0x06, 0x18
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the C code's tml_observe gives; times count from 1."""
+
+    prediction: int
+    time: int
+    size: int
+    alarm: int
+    change: int
+
+
+class _CStep(ctypes.Structure):
+    _fields_ = (
+        ("prediction", ctypes.c_int32),
+        ("time", ctypes.c_uint32),
+        ("size", ctypes.c_uint32),
+        ("alarm", ctypes.c_uint32),
+        ("change", ctypes.c_uint32),
+    )
+
+
+def _compile(command: list[str], folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ExportError(f"{' '.join(command[:3])} … failed in {folder}:\n{done.stderr[-2000:]}")
+
+
+def host_compiler() -> list[str]:
+    """This computer's C compiler, else zig's."""
+    found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    return [found] if found else list(ZIG)
+
+
+def make(folder: str | Path, target: str, *variables: str) -> None:
+    """`make target` in an exported project."""
+    _compile(["make", "-s", target, *variables], Path(folder))
+
+
+def build_firmware(folder: str | Path, board: Board, compiler: str = "zig", whole: bool = False) -> Path:
+    """The board's ELF by the project's own Makefile; `whole` keeps functions nobody calls."""
+    variables = [f"BOARD={board.name}"]
+    if compiler == "zig":
+        variables += [
+            f"DEVICE_CC={' '.join(ZIG)}",
+            f"CPU=-target thumb-freestanding-eabihf -mcpu={ZIG_CPU[board.core]}",
+        ]
+    elif compiler != "gnu":
+        raise ConfigError(f"compiler={compiler!r}; choose 'zig' or 'gnu'.")
+    if whole:
+        variables.append("LDFLAGS=-Wl,--no-gc-sections")
+    elf = Path(folder) / f"firmware-{board.name}.elf"
+    elf.unlink(missing_ok=True)
+    make(folder, elf.name, *variables)
+    return elf
+
+
+class HostLibrary:
+    """The exported C code, compiled for this computer and called in place.
+
+    Parameters
+    ----------
+    folder
+        An exported project (`Firmware.write`).
+    flags
+        More compiler flags.
+    """
+
+    def __init__(self, folder: str | Path, flags: tuple[str, ...] = ()):
+        root = Path(folder)
+        sources = _makefile_list(root, "CORE")
+        library = root / "libtmlcd.so"
+        options = [
+            "-std=c99",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-ffp-contract=off",
+            "-shared",
+            "-fPIC",
+            *flags,
+        ]
+        _compile([*host_compiler(), *options, *sources, "-o", library.name], root)
+        self._c = ctypes.CDLL(str(library.resolve()))
+        self._c.tml_observe.restype = _CStep
+        self._c.tml_predict.restype = ctypes.c_int32
+        if hasattr(self._c, "tml_extract"):
+            self._c.tml_extract.restype = ctypes.POINTER(ctypes.c_float)
+        if hasattr(self._c, "tml_statistic"):
+            self._c.tml_statistic.restype = ctypes.c_double
+        self.reset()
+
+    def reset(self) -> None:
+        self._c.tml_reset()
+
+    def observe(self, x: NDArray[np.float32], label: int = -1) -> Step:
+        step = self._c.tml_observe(_pointer(np.ascontiguousarray(x, np.float32)), ctypes.c_int32(label))
+        return Step(*(getattr(step, name) for name, _ in _CStep._fields_))
+
+    def predict(self, x: NDArray[np.float32]) -> int:
+        return int(self._c.tml_predict(_pointer(np.ascontiguousarray(x, np.float32))))
+
+    def statistic(self) -> float:
+        return float(self._c.tml_statistic())
+
+    def features(self, clip: NDArray[np.int16], n_features: int, chunk: int = 0) -> NDArray[np.float32]:
+        """Features of a clip, pushed `chunk` samples at a time (0: at once)."""
+        clip = np.ascontiguousarray(clip, np.int16)
+        self._c.tml_audio_start()
+        size = chunk or max(len(clip), 1)
+        for start in range(0, len(clip), size):
+            part = np.ascontiguousarray(clip[start : start + size])
+            self._c.tml_audio_push(_pointer(part), ctypes.c_uint32(len(part)))
+        return np.ctypeslib.as_array(self._c.tml_extract(), (n_features,)).copy()
+
+
+def _pointer(array: NDArray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def _makefile_list(folder: Path, name: str) -> list[str]:
+    for line in (folder / "Makefile").read_text(encoding="utf-8").splitlines():
+        if line.startswith(f"{name} = "):
+            return line.split()[2:]
+    raise ExportError(f"{folder} has no Makefile with {name}: give the folder of an exported project.")
+
+
+class EmulatedBoard:
+    """A Cortex-M with the flash and RAM of a board and nothing else: any other access is an error.
+
+    Functions are called by name, or the whole program is run from reset with its debugger calls answered
+    here. Instructions are counted exactly, whichever way.
+
+    Parameters
+    ----------
+    elf
+        The linked firmware.
+    board
+        The board it was linked for.
+    """
+
+    def __init__(self, elf: str | Path, board: Board):
+        import unicorn
+        from elftools.elf.elffile import ELFFile
+        from unicorn import arm_const
+
+        self._uc = unicorn
+        self._arm = arm_const
+        self.board = board
+        self.instructions = 0
+        self._blocks: dict[tuple[int, int], int] = {}
+        with open(elf, "rb") as file:
+            image = ELFFile(file)
+            self.sections = {s.name: s["sh_size"] for s in image.iter_sections()}
+            table: Any = image.get_section_by_name(".symtab")
+            self.symbols: dict[str, int] = {s.name: s["st_value"] for s in table.iter_symbols()}
+            segments = [(s["p_paddr"], s.data()) for s in image.iter_segments() if s["p_type"] == "PT_LOAD"]
+        # Not UC_MODE_MCLASS: that is a Cortex-M33, whatever model is set after it.
+        machine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB)
+        model = (
+            arm_const.UC_CPU_ARM_CORTEX_M7 if board.core == "cortex-m7" else arm_const.UC_CPU_ARM_CORTEX_M4
+        )
+        machine.ctl_set_cpu_model(model)
+        machine.mem_map(board.flash_origin, _pages(board.flash), unicorn.UC_PROT_READ | unicorn.UC_PROT_EXEC)
+        machine.mem_map(board.ram_origin, _pages(board.ram), unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE)
+        machine.mem_map(SYSTEM, PAGE, unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE)
+        for address, data in segments:
+            if data:
+                machine.mem_write(address, data)
+        # What no program writes: the stack's deepest use is where this pattern ends.
+        self._stack_bottom = board.ram_origin + board.ram - STACK
+        machine.mem_write(self._stack_bottom, b"\xa5" * STACK)
+        machine.hook_add(unicorn.UC_HOOK_BLOCK, self._count)
+        machine.hook_add(unicorn.UC_HOOK_INTR, self._debugger)
+        self.machine = machine
+        self._input = b""
+        self._output: list[bytes] = []
+        self._running = False
+
+    def static_bytes(self) -> int:
+        """The linker's .data + .bss."""
+        return self.sections.get(".data", 0) + self.sections.get(".bss", 0)
+
+    def stack_bytes(self) -> int:
+        """The deepest use of the stack so far."""
+        stack = bytes(self.machine.mem_read(self._stack_bottom, STACK))
+        return len(stack.lstrip(b"\xa5"))
+
+    def _count(self, machine: Any, address: int, size: int, _: Any) -> None:
+        number = self._blocks.get((address, size))
+        if number is None:
+            code = bytes(machine.mem_read(address, size))
+            number = self._blocks[address, size] = _thumb_instructions(code)
+        self.instructions += number
+
+    # -- the whole program ------------------------------------------------------------------------
+
+    def run(self, stream: bytes) -> str:
+        """From reset to its end, with `stream` as the file stream.bin; gives what it printed."""
+        self._input, self._output, self._running = stream, [], True
+        self._reset(0)
+        if self._running:
+            raise ExportError("the program stopped before its end")
+        return b"".join(self._output).decode()
+
+    def _reset(self, until: int) -> None:
+        """As the core does it: the stack pointer and the first instruction come from the vector table."""
+        vectors = bytes(self.machine.mem_read(self.board.flash_origin, 8))
+        stack, start = (int.from_bytes(vectors[i : i + 4], "little") for i in (0, 4))
+        self.machine.reg_write(self._arm.UC_ARM_REG_SP, stack)
+        self.machine.emu_start(start | 1, until)
+
+    def _debugger(self, machine: Any, number: int, _: Any) -> None:
+        arm = self._arm
+        pc = machine.reg_read(arm.UC_ARM_REG_PC)
+        if bytes(machine.mem_read(pc, 2)) != BKPT_AB:
+            self._running = True
+            machine.emu_stop()
+            raise ExportError(f"exception {number} at 0x{pc:08x}")
+        what, where = machine.reg_read(arm.UC_ARM_REG_R0), machine.reg_read(arm.UC_ARM_REG_R1)
+        answer = 0
+        if what == SYS_OPEN:
+            answer = 1
+        elif what == SYS_READ:
+            request = bytes(machine.mem_read(where, 12))
+            to, count = (int.from_bytes(request[i : i + 4], "little") for i in (4, 8))
+            part, self._input = self._input[:count], self._input[count:]
+            machine.mem_write(to, part)
+            answer = count - len(part)
+        elif what == SYS_WRITE0:
+            while (byte := bytes(machine.mem_read(where, 1))) != b"\0":
+                self._output.append(byte)
+                where += 1
+        elif what == SYS_EXIT:
+            self._running = False
+            machine.emu_stop()
+            return
+        machine.reg_write(arm.UC_ARM_REG_R0, answer)
+        machine.reg_write(arm.UC_ARM_REG_PC, (pc + 2) | 1)
+
+    # -- single functions -------------------------------------------------------------------------
+
+    def boot(self) -> None:
+        """From reset to the entry of main: variables set up, floating point on."""
+        self._reset(self.symbols["main"] & ~1)
+
+    def call(self, function: str, *arguments: int) -> int:
+        """Call a C function with up to four integers or addresses; gives r0."""
+        arm, back = self._arm, self.symbols["main"] & ~1
+        self.machine.reg_write(arm.UC_ARM_REG_SP, self.board.ram_origin + self.board.ram)
+        self.machine.reg_write(arm.UC_ARM_REG_LR, back | 1)
+        for register, value in zip(("R0", "R1", "R2", "R3"), arguments, strict=False):
+            self.machine.reg_write(getattr(arm, f"UC_ARM_REG_{register}"), value)
+        self.machine.emu_start(self.symbols[function] | 1, back)
+        return int(self.machine.reg_read(arm.UC_ARM_REG_R0))
+
+    def push_audio(self, clip: NDArray[np.int16]) -> None:
+        """tml_audio_push in pieces, through the free memory behind the variables."""
+        free = (self.symbols["_ebss"] + 7) & ~7
+        data = np.ascontiguousarray(clip, "<i2").tobytes()
+        size = min(1024, (self._stack_bottom - free) & ~1)
+        for start in range(0, len(data), size):
+            part = data[start : start + size]
+            self.machine.mem_write(free, part)
+            self.call("tml_audio_push", free, len(part) // 2)
+
+    def stage_instructions(self, clip: NDArray[np.int16], streamed: bool) -> dict[str, int]:
+        """Instructions from a clip to its prediction, stage by stage.
+
+        A streamed spectrogram is made while the clip is recorded: that part is counted to it. Where the clip
+        is stored first, storing it is not counted, as in the paper.
+        """
+        self.boot()
+        self.call("tml_reset")
+        self.call("tml_audio_start")
+        before = self.instructions
+        self.push_audio(clip)
+        if not streamed:
+            before = self.instructions
+        counts = {}
+        self.call("tml_spectrogram")
+        counts["spectrogram"] = self.instructions - before
+        before = self.instructions
+        self.call("tml_stem")
+        counts["features"] = self.instructions - before
+        before = self.instructions
+        self.call("tml_predict", self.symbols["features"])
+        counts["knn"] = self.instructions - before
+        return counts
+
+
+def _pages(size: int) -> int:
+    return -(-size // PAGE) * PAGE
+
+
+def _thumb_instructions(code: bytes) -> int:
+    """How many Thumb-2 instructions: of 4 bytes if the first five bits are 11101, 11110 or 11111."""
+    count = at = 0
+    while at < len(code):
+        at += 4 if code[at + 1] >> 3 >= 0b11101 else 2
+        count += 1
+    return count

@@ -1,0 +1,545 @@
+"""A fitted learner as a C project for a microcontroller: sources, constants, board files, all in one zip."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.drift import GeneralizedCusum
+from tmlcd_core.errors import ConfigError, ExportError
+from tmlcd_core.features import Extractor
+from tmlcd_core.features.stem import load_stem
+from tmlcd_core.knn import TinyKNN
+from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN
+from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
+from tmlcd_core.mcu.boards import BOARDS, Board, find_board
+from tmlcd_core.mcu.budget import (
+    STACK,
+    STORE_BYTES,
+    Budget,
+    Configuration,
+    budget,
+    flash_bytes,
+    largest_store,
+)
+
+LEARNER_NAMES: dict[type, str] = {
+    HybridTinyKNN: "hybrid",
+    ActiveTinyKNN: "active",
+    CondensingInTime: "cit",
+    IncrementalKNN: "incremental",
+    StaticKNN: "static",
+    TinyKNN: "static",
+}
+LAYOUT_CODES = {"paper": "TML_PAPER", "compact": "TML_COMPACT", "streamed": "TML_STREAMED"}
+STORE_CODES = {"float32": "TML_FLOAT32", "int16": "TML_INT16", "uint8": "TML_UINT8"}
+C_TYPES = {"float32": "float", "int16": "int16_t", "uint8": "uint8_t"}
+VALUE_RANGE = {"int16": (-32_767, 32_767), "uint8": (0, 255)}
+# Later samples may lie beyond those of T: what is representable is this many times T's own range.
+HEADROOM = {"int16": 2.0, "uint8": 1.25}
+
+MAX_CLASSES = 255  # a label is one byte
+MAX_COUNT = 65_535  # batch and warm-up are counted in 16 bits
+MAX_UINT8_FEATURES = (2**32 - 1) // 255**2  # a squared distance between uint8 vectors must fit 32 bits
+GRID_SPACING = 0.01  # of the candidate accuracies: 100 of them
+GAP_TOLERANCE = 1e-12  # as in candidate_accuracies
+
+CORE_FLAGS = {
+    "cortex-m4": "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16",
+    "cortex-m7": "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16",
+}
+ALWAYS = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "knn.h", "knn.c", "learner.c", "report.h",
+          "report.c", "stream.h", "stream.c", "host.c", "firmware.c", "board_io.h", "board_io.c",
+          "startup.c")  # fmt: skip
+FOR_SOUND = ("audio.h", "spectrogram.c", "stem.c")
+FOR_TESTS = ("cusum.h", "cusum.c")
+
+# What cannot be exported, and the sentence the user gets.
+CANNOT_EXPORT: dict[str, str] = {
+    "kind": "A {value} has no C counterpart: export " + ", ".join(t.__name__ for t in LEARNER_NAMES) + ".",
+    "not fitted": "This {value} is not fitted: call fit with the initial samples first.",
+    "unbounded": "This {value} has no bound on |T|, and a device has no heap: give max_size or capacity.",
+    "too large": "T holds {value:,} samples, more than the {bound:,} to reserve: raise max_size or capacity.",
+    "detector": "The detector {value} runs on the host only: leave it out for the CUSUM test.",
+    "grid": "A grid of candidate accuracies spaced {value} is not laid out in the C code: use spacing=0.01.",
+    "probability": "add_probability={value!r} is not in the C code: use 1.0.",
+    "count": "A batch or warm-up of {value:,} samples does not fit 16 bits: use at most 65,535.",
+    "classes": "{value:,} classes do not fit one byte: use at most 255.",
+    "n_fft": "n_fft={value} is no power of two from 16 to 8192: choose 128, 256 or 512.",
+    "extractor": "The extractor gives {value:,} features, the model has {bound:,}: pass its own extractor.",
+    "overflow": "A distance of {value:,} uint8 features may overflow 32 bits: use store='int16'.",
+    "fused": "The fused colour table needs sound in the layout 'compact' or 'streamed': use fused=False.",
+    "memory": "{value} needs {needed:,} bytes of RAM and the {board} has {bound:,}: {advice}.",
+    "flash": "{value} needs {needed:,} bytes of flash, the {board} has {bound:,}: use fused=False or a smaller T.",
+}  # fmt: skip
+
+
+def _refuse(what: str, **values: Any) -> ExportError:
+    return ExportError(CANNOT_EXPORT[what].format(**values))
+
+
+@dataclass(frozen=True)
+class Firmware:
+    """An exported model: its files by path, and what they were made of.
+
+    `offset` and `scale` map a feature x to its stored value round((x - offset) * scale); float32 stores x.
+    """
+
+    board: Board
+    configuration: Configuration
+    classes: tuple[str, ...]
+    fused: bool
+    offset: float
+    scale: float
+    files: Mapping[str, str]
+
+    @property
+    def budget(self) -> Budget:
+        return budget(self.configuration)
+
+    def quantise(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What the device stores for X, as float32: a Python model of these decides as the device does."""
+        return quantise(X, self.configuration.store, self.offset, self.scale)
+
+    def zip(self) -> bytes:
+        """The project as a zip; the same model always gives the same bytes."""
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name in sorted(self.files):
+                info = zipfile.ZipInfo(f"tmlcd-firmware/{name}", date_time=(1980, 1, 1, 0, 0, 0))
+                info.compress_type = zipfile.ZIP_DEFLATED
+                info.external_attr = 0o644 << 16
+                archive.writestr(info, self.files[name])
+        return out.getvalue()
+
+    def write(self, folder: str | Path) -> Path:
+        """The project as files in `folder`, which is made if need be."""
+        root = Path(folder)
+        for name, text in self.files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+        return root
+
+
+def export_firmware(
+    model: Any,
+    extractor: Extractor | None = None,
+    *,
+    board: str | Board = "stm32f401",
+    layout: str = "streamed",
+    store: str = "auto",
+    capacity: int | None = None,
+    classes: Iterable[Any] = (),
+    fused: bool | None = None,
+) -> Firmware:
+    """The C project of a fitted learner.
+
+    Parameters
+    ----------
+    model
+        A fitted HybridTinyKNN, ActiveTinyKNN, CondensingInTime, TinyKNN or kNN baseline. Its T is taken as it
+        is now; on the device these samples have time 0 and the change test warms up anew.
+    extractor
+        That of the model's features; None for a model that is fed vectors.
+    board
+        One of `BOARDS` by name, or a `Board`. The zip holds the files of all; this one is the default.
+    layout
+        `streamed`, `compact` or `paper`; see `LAYOUTS`.
+    store
+        Type of T: `float32`, `int16`, `uint8`, or `auto` for the first of them that fits the board.
+    capacity
+        Largest |T| on the device; by default the model's own bound.
+    classes
+        Labels beside the model's own that may turn up on the device.
+    fused
+        Multiply colours and filter beforehand: 50 KB of flash per filter for about half of the instructions.
+        By default wherever it is possible and leaves half of the flash free.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.arange(60) % 2
+    >>> model = HybridTinyKNN(max_size=50).fit(rng.normal(size=(60, 8)) + 2 * y[:, None], y)
+    >>> firmware = export_firmware(model, board="stm32f401")
+    >>> firmware.configuration.store, firmware.budget.total
+    ('float32', 1882)
+    """
+    device = find_board(board) if isinstance(board, str) else board
+    learner = _learner(model)
+    size = _capacity(model, capacity)
+    labels = _labels(model, classes)
+    detector = _detector(model, learner)
+    sound: dict[str, Any] = {"vector": model.n_features_in_}
+    if extractor is not None:
+        sound = _sound(model, extractor)
+    wanted = Configuration(samples=size, layout=layout, learner=learner, **sound)
+    configuration = _choose_store(wanted, store, device)
+    fused = _choose_fused(configuration, fused, device)
+    _check_memory(configuration, fused, device)
+    offset, scale = _grid_of(model.samples_, configuration, extractor)
+    files = {name: _source(name) for name in ALWAYS}
+    files |= {name: _source(name) for name in FOR_SOUND if extractor is not None}
+    files |= {name: _source(name) for name in FOR_TESTS if detector is not None}
+    files["config.h"] = _config(model, configuration, fused, len(labels), detector, offset, scale)
+    files["model.c"] = _constants(model, configuration, fused, labels, extractor, offset, scale)
+    boards = dict(BOARDS) | {device.name: device}
+    for b in boards.values():
+        files[f"boards/{b.name}.ld"] = _linker_script(b)
+        files[f"boards/{b.name}.mk"] = _board_flags(b)
+    core = " ".join(sorted(f for f in files if f.endswith(".c") and f not in _NOT_CORE))
+    files["Makefile"] = _fill(_source("Makefile.in"), BOARD=device.name, BOARDS=" ".join(boards), CORE=core)
+    files["README.md"] = _readme(device, configuration, fused, labels)
+    return Firmware(device, configuration, labels, fused, offset, scale, files)
+
+
+_NOT_CORE = {"stream.c", "report.c", "host.c", "firmware.c", "board_io.c", "startup.c"}
+
+
+# -- what is to be exported ----------------------------------------------------------------------
+
+
+def _learner(model: Any) -> str:
+    name = LEARNER_NAMES.get(type(model))
+    if name is None:
+        raise _refuse("kind", value=type(model).__name__)
+    if not model.__sklearn_is_fitted__():
+        raise _refuse("not fitted", value=type(model).__name__)
+    if getattr(model, "add_probability", 1.0) != 1.0:
+        raise _refuse("probability", value=model.add_probability)
+    return name
+
+
+def _capacity(model: Any, capacity: int | None) -> int:
+    bound = getattr(model, "window", model.max_size)
+    if LEARNER_NAMES[type(model)] == "static":
+        bound = len(model)
+    if capacity is None:
+        capacity = bound
+    elif bound is not None and capacity != bound:
+        raise ConfigError(
+            f"capacity={capacity!r} differs from the model's own bound of {bound}: leave it out."
+        )
+    if capacity is None:
+        raise _refuse("unbounded", value=type(model).__name__)
+    size = Configuration(samples=capacity).samples
+    if len(model) > size:
+        raise _refuse("too large", value=len(model), bound=size)
+    return size
+
+
+def _labels(model: Any, more: Iterable[Any]) -> tuple[str, ...]:
+    extra = np.asarray(list(more))
+    known = model.classes_
+    if len(extra) and (extra.dtype.kind == "U") != (known.dtype.kind == "U"):
+        raise ConfigError(
+            f"classes={extra.tolist()!r} are not of the kind of the model's {known.tolist()[:4]!r}."
+        )
+    every = np.union1d(known, extra) if len(extra) else known
+    if len(every) > MAX_CLASSES:
+        raise _refuse("classes", value=len(every))
+    return tuple(str(label) for label in every.tolist())
+
+
+def _detector(model: Any, learner: str) -> GeneralizedCusum | None:
+    if learner not in ("hybrid", "active"):
+        return None
+    detector = model.detector_
+    if type(detector) is not GeneralizedCusum:
+        raise _refuse("detector", value=type(detector).__name__)
+    if detector.spacing != GRID_SPACING:
+        raise _refuse("grid", value=detector.spacing)
+    largest = max(detector.batch, detector.warmup)
+    if largest > MAX_COUNT:
+        raise _refuse("count", value=largest)
+    return detector
+
+
+def _sound(model: Any, extractor: Extractor) -> dict[str, int]:
+    if extractor.n_fft not in {2**i for i in range(4, 14)}:
+        raise _refuse("n_fft", value=extractor.n_fft)
+    if extractor.n_features != model.n_features_in_:
+        raise _refuse("extractor", value=extractor.n_features, bound=model.n_features_in_)
+    names = ("sample_rate", "n_fft", "hop")
+    return {name: getattr(extractor, name) for name in names} | {"filters": len(extractor.filters)}
+
+
+def _choose_store(wanted: Configuration, store: str, board: Board) -> Configuration:
+    """`wanted` with the type of T; "auto" is the most precise that fits, or the smallest if none does."""
+    choices = list(STORE_BYTES) if store == "auto" else [store]
+    for name in choices:
+        configuration = replace(wanted, store=name)
+        if budget(configuration).fits(board):
+            break
+    if configuration.store == "uint8" and configuration.features > MAX_UINT8_FEATURES:
+        raise _refuse("overflow", value=configuration.features)
+    return configuration
+
+
+def _choose_fused(configuration: Configuration, fused: bool | None, board: Board) -> bool:
+    possible = configuration.vector is None and configuration.layout != "paper"
+    if fused is None:
+        return possible and flash_bytes(configuration, True) <= board.flash // 2
+    if fused and not possible:
+        raise _refuse("fused")
+    return fused
+
+
+def _check_memory(configuration: Configuration, fused: bool, board: Board) -> None:
+    what = f"|T| = {configuration.samples:,} in {configuration.store}, laid out {configuration.layout},"
+    if not budget(configuration).fits(board):
+        largest = largest_store(configuration, board)
+        advice = (
+            f"|T| = {largest:,} would fit" if largest else "lower the sampling rate or take a larger board"
+        )
+        needed = budget(configuration).needed
+        raise _refuse("memory", value=what, needed=needed, board=board.title, bound=board.ram, advice=advice)
+    needed = flash_bytes(configuration, fused)
+    if needed > board.flash:
+        raise _refuse("flash", value=what, needed=needed, board=board.title, bound=board.flash)
+
+
+def _grid_of(
+    T: NDArray[np.float32], configuration: Configuration, extractor: Extractor | None
+) -> tuple[float, float]:
+    """Offset and scale of the integer grid that T is stored on, exact in float32."""
+    if configuration.store == "float32":
+        return 0.0, 1.0
+    lowest, highest = VALUE_RANGE[configuration.store]
+    low, high = float(T.min()), float(T.max())
+    room = (HEADROOM[configuration.store] - 1) * (high - low or 1.0)
+    if extractor is not None:
+        low = 0.0  # after the ReLU nothing is below
+        high += room
+    else:
+        low, high = low - room / 2, high + room / 2
+    scale = (highest - lowest) / (high - low)
+    return float(np.float32(low - lowest / scale)), float(np.float32(scale))
+
+
+def quantise(X: NDArray[np.float32], store: str, offset: float, scale: float) -> NDArray[np.float32]:
+    """The C code's rounding, in the same single precision."""
+    X = np.asarray(X, np.float32)
+    if store == "float32":
+        return X
+    lowest, highest = VALUE_RANGE[store]
+    values = np.clip((X - np.float32(offset)) * np.float32(scale), np.float32(lowest), np.float32(highest))
+    return np.trunc(values + np.where(values < 0, np.float32(-0.5), np.float32(0.5)))
+
+
+# -- the files -----------------------------------------------------------------------------------
+
+
+def _source(name: str) -> str:
+    return resources.files(__package__).joinpath("c", name).read_text(encoding="utf-8")
+
+
+def _fill(template: str, **values: Any) -> str:
+    for name, value in values.items():
+        template = template.replace(f"@{name}@", str(value))
+    return template
+
+
+def _config(
+    model: Any, c: Configuration, fused: bool, n_classes: int, detector: GeneralizedCusum | None,
+    offset: float, scale: float,
+) -> str:  # fmt: skip
+    rows, columns = c.map_shape
+    defines: list[tuple[str, Any]] = []
+    for kind, codes in (("layouts", LAYOUT_CODES), ("types of T", STORE_CODES)):
+        defines += [("", kind), *((code, i) for i, code in enumerate(codes.values()))]
+    learners = ("static", "incremental", "cit", "hybrid", "active")
+    defines += [("", "learners"), *((f"TML_{name.upper()}", i) for i, name in enumerate(learners))]
+    defines += [
+        ("", "this model"),
+        ("TML_AUDIO", int(c.vector is None)),
+        ("TML_LAYOUT", LAYOUT_CODES[c.layout]),
+        ("TML_STORE", STORE_CODES[c.store]),
+        ("TML_LEARNER", f"TML_{c.learner.upper()}"),
+        ("TML_TESTS", int(detector is not None)),
+        ("TML_FEATURES", c.features),
+        ("TML_CLASSES", n_classes),
+        ("TML_CAPACITY", c.samples),
+        ("TML_INITIAL", len(model)),
+        ("TML_K", 0 if model.k == "sqrt" else model.k),
+        ("TML_BY_DISTANCE", int(model.weights == "distance")),
+    ]
+    if c.vector is None:
+        defines += [
+            ("", "sound"),
+            ("TML_SAMPLE_RATE", c.sample_rate),
+            ("TML_N_FFT", c.n_fft),
+            ("TML_HOP", c.hop),
+            ("TML_BINS", c.bins),
+            ("TML_FRAMES", c.frames),
+            ("TML_FILTERS", c.filters),
+            ("TML_MAP_ROWS", rows),
+            ("TML_MAP_COLUMNS", columns),
+            ("TML_FUSED", int(fused)),
+        ]
+    if c.store != "float32":
+        lowest, highest = VALUE_RANGE[c.store]
+        defines += [
+            ("", "features in T: round((x - offset) * scale), within lowest .. highest"),
+            ("TML_OFFSET", _float(offset)),
+            ("TML_SCALE", _float(scale)),
+            ("TML_LOWEST", f"({lowest}.0f)"),
+            ("TML_HIGHEST", f"{highest}.0f"),
+        ]
+    if detector is not None:
+        defines += [
+            ("", "the change test"),
+            ("TML_THRESHOLD", detector.threshold.hex()),
+            ("TML_BATCH", detector.batch),
+            ("TML_WARMUP", detector.warmup),
+            ("TML_CANDIDATES", len(_candidates())),
+            ("TML_GAP", (detector.gap - GAP_TOLERANCE).hex()),
+            ("TML_DOWN", int(detector.direction == "down")),
+            ("TML_BINOMIAL", int(detector.likelihood == "binomial")),
+            ("TML_CONDENSE", int(bool(model.condense))),
+        ]
+    lines = [f"\n/* {value} */" if not name else f"#define {name} {value}" for name, value in defines]
+    head = "/* Generated from the fitted model. */\n#ifndef TMLCD_CONFIG_H\n#define TMLCD_CONFIG_H\n"
+    return head + "\n".join(lines) + "\n\n#endif\n"
+
+
+def _constants(
+    model: Any, c: Configuration, fused: bool, labels: tuple[str, ...], extractor: Extractor | None,
+    offset: float, scale: float,
+) -> str:  # fmt: skip
+    T = quantise(model.samples_, c.store, offset, scale)
+    codes = np.searchsorted(np.array(labels, dtype=str), [str(v) for v in model.labels_.tolist()])
+    if model.classes_.dtype.kind != "U":  # codes follow the numbers' order, not that of their digits
+        order = {label: code for code, label in enumerate(labels)}
+        codes = np.array([order[str(v)] for v in model.labels_.tolist()])
+    names = ",\n    ".join(_string(label) for label in labels)
+    parts = [
+        '/* Generated from the fitted model. */\n#include "model.h"\n',
+        f"const char *const tml_class_names[TML_CLASSES] = {{\n    {names},\n}};\n",
+        _array(f"const {C_TYPES[c.store]} tml_initial_x[TML_INITIAL][TML_FEATURES]", T, c.store == "float32"),
+        _array("const uint8_t tml_initial_label[TML_INITIAL]", codes, False),
+    ]
+    if c.learner in ("hybrid", "active"):
+        grid = ", ".join(float(v).hex() for v in _candidates())
+        parts.append(f"const double tml_candidates[TML_CANDIDATES] = {{\n{_wrap(grid)}\n}};\n")
+    if extractor is not None:
+        parts += _sound_tables(c, extractor, fused)
+    return "\n".join(parts)
+
+
+def _candidates() -> NDArray[np.float64]:
+    return np.arange(GRID_SPACING / 2, 1, GRID_SPACING)
+
+
+def _sound_tables(c: Configuration, extractor: Extractor, fused: bool) -> list[str]:
+    i = np.arange(c.n_fft)
+    window = 0.5 - 0.5 * np.cos(2 * np.pi * i / c.n_fft)
+    if c.layout != "paper":
+        window = window / 32_768  # int16 samples; a power of two, so no digit changes
+    angles = 2 * np.pi * i[: c.n_fft // 2] / c.n_fft
+    kernels, bias = load_stem().folded(extractor.filters)
+    taps = kernels.reshape(len(kernels), 3, 49).transpose(0, 2, 1)  # filter, place, colour
+    viridis = load_stem().viridis
+    parts = [
+        _array("const float tml_window[TML_N_FFT]", window),
+        _array(
+            "const float tml_twiddle[TML_N_FFT / 2][2]", np.stack([np.cos(angles), -np.sin(angles)], axis=1)
+        ),
+        _array("const float tml_bias[TML_FILTERS]", bias),
+    ]
+    if fused:
+        table = taps.astype(np.float64) @ viridis.T.astype(np.float64)
+        return [*parts, _array("const float tml_fused[TML_FILTERS][49][256]", table)]
+    qualifier = "" if c.layout == "paper" else "const "
+    return [
+        *parts,
+        _array("const float tml_viridis[256][3]", viridis),
+        _array(f"{qualifier}float tml_filter[TML_FILTERS][49][3]", taps),
+    ]
+
+
+def _array(declaration: str, values: NDArray, floating: bool = True) -> str:
+    return f"{declaration} = {_braces(np.asarray(values), floating)};\n"
+
+
+def _braces(values: NDArray, floating: bool) -> str:
+    if values.ndim > 1:
+        return "{\n" + ",\n".join(_braces(part, floating) for part in values) + "}"
+    numbers = (_float(v) if floating else str(int(v)) for v in values.tolist())
+    return "{\n" + _wrap(", ".join(numbers)) + "}"
+
+
+def _float(value: float) -> str:
+    """A float32 as C99's hexadecimal constant: exact, whatever the compiler."""
+    mantissa, exponent = float(np.float32(value)).hex().split("p")
+    whole, _, digits = mantissa.partition(".")
+    digits = digits.rstrip("0")
+    return f"{whole}{'.' + digits if digits else ''}p{exponent}f"
+
+
+def _wrap(text: str, width: int = 118) -> str:
+    lines, line = [], ""
+    for item in text.split(" "):
+        if len(line) + len(item) + 1 > width:
+            lines.append(line)
+            line = ""
+        line += " " + item if line else item
+    return "\n".join([*lines, line])
+
+
+def _string(text: str) -> str:
+    """A C string: printable ASCII as it is, the rest as the octal bytes of its UTF-8."""
+    safe = "".join(chr(b) if 32 <= b < 127 and b not in b'"\\?' else f"\\{b:03o}" for b in text.encode())
+    return f'"{safe}"'
+
+
+def _linker_script(board: Board) -> str:
+    return _fill(
+        _source("board.ld"),
+        BOARD=board.title,
+        FLASH_ORIGIN=f"0x{board.flash_origin:08X}",
+        FLASH=board.flash,
+        RAM_ORIGIN=f"0x{board.ram_origin:08X}",
+        RAM=board.ram,
+        STACK=STACK,
+    )
+
+
+def _board_flags(board: Board) -> str:
+    machine = {"stm32f401": "netduinoplus2"}.get(board.name, "none")
+    origin = f"FLASH_ORIGIN = 0x{board.flash_origin:08X}"
+    return f"CPU = {CORE_FLAGS[board.core]}\n{origin}\nQEMU_MACHINE = {machine}\n"
+
+
+def _readme(board: Board, c: Configuration, fused: bool, labels: tuple[str, ...]) -> str:
+    table = budget(c)
+    rows = "\n".join(f"| {r.name} | {r.size} | {r.bytes:,} | {r.note} |" for r in table.rows)
+    if c.vector is None:
+        feed = (
+            f"one second of mono sound, {c.sample_rate:,} samples of 16 bits at {c.sample_rate:,} Hz: "
+            "`tml_audio_push` takes them in pieces of any length, as DMA brings them"
+        )
+    else:
+        feed = f"a vector of {c.features:,} floats"
+    return _fill(
+        _source("README.in.md"),
+        BOARD=board.title,
+        BOARD_NAME=board.name,
+        LEARNER=c.learner,
+        CLASSES=", ".join(labels),
+        FEED=feed,
+        ROWS=rows,
+        NEEDED=f"{table.needed:,}",
+        RAM=f"{board.ram:,}",
+        STATIC=f"{table.static:,}",
+        SAMPLE="clip.wav" if c.vector is None else "vector.txt",
+        LABEL=labels[0],
+    )
