@@ -78,7 +78,7 @@ CANNOT_EXPORT: dict[str, str] = {
     "overflow": "A distance of {value:,} uint8 features may overflow 32 bits: use store='int16'.",
     "fused": "The fused colour table needs sound in the layout 'compact' or 'streamed': use fused=False.",
     "memory": "{value} needs {needed:,} bytes of RAM and the {board} has {bound:,}: {advice}.",
-    "flash": "{value} needs {needed:,} bytes of flash, the {board} has {bound:,}: use fused=False or a smaller T.",
+    "flash": "{value} needs {needed:,} bytes of flash, the {board} has {bound:,}: use fused=False or less T.",
 }  # fmt: skip
 
 
