@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE ?=
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow lint bench screenshots browser clean
+.PHONY: run test test-slow firmware-test arm-tools lint bench screenshots browser clean
 
 run: $(VENV)/.run
 	$(BIN)/python -m streamlit run app.py
@@ -17,6 +17,10 @@ test: $(VENV)/.dev browser lint
 
 test-slow: $(VENV)/.dev browser
 	$(BIN)/python -m pytest -n 2
+
+# The exported C code with GNU's compiler and QEMU as well; `make test` runs it with what PyPI has.
+firmware-test: $(VENV)/.dev arm-tools
+	$(BIN)/python -m pytest -n 2 tests/test_budget.py tests/test_export.py tests/test_firmware.py tests/test_c_fuzz.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -47,6 +51,12 @@ browser:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 		&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-dejavu-core >/dev/null; } \
 		|| echo "*** NO CHROMIUM: the browser tests will be skipped ***"
+
+arm-tools:
+	@{ command -v arm-none-eabi-gcc && command -v qemu-system-arm; } >/dev/null \
+		|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends gcc-arm-none-eabi qemu-system-arm >/dev/null; } \
+		|| echo "*** NO arm-none-eabi-gcc OR qemu-system-arm: their tests will be skipped ***"
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
