@@ -219,7 +219,7 @@ def boundary_model(batch: int):
 def test_the_boundary_of_the_change_and_of_five_samples(batch, left, tmp_path):
     """Wrong from the first sample of a batch on: its time is the change time, and it stays ("older" is <).
 
-    With a batch of 5 exactly five samples are left, which is enough; with one of 4 four would be: T is untouched.
+    With a batch of 5 exactly five samples are left, which is enough; with one of 4 T is untouched.
     """
     model = boundary_model(batch)
     X, y = obey(model, [True] * 20 + [True] * (3 * batch) + [False] * batch)
