@@ -17,28 +17,36 @@ from tmlcd_core.mcu.budget import (
     what_fits,
 )
 from tmlcd_core.mcu.export import CANNOT_EXPORT, Firmware, export_firmware
+from tmlcd_core.mcu.timing import CASES, MEASURED, Case, Instructions, TimeRow, measure, time_rows
 
 __all__ = [
     "BOARDS",
     "CANNOT_EXPORT",
+    "CASES",
     "FULL_RATE_F401",
     "LAYOUTS",
+    "MEASURED",
     "PAPER_CONFIGURATIONS",
     "PAPER_TIMES",
     "Bar",
     "Board",
     "Budget",
+    "Case",
     "Configuration",
     "Firmware",
     "Fit",
+    "Instructions",
     "PaperTimes",
     "Row",
+    "TimeRow",
     "board",
     "budget",
     "export_firmware",
     "find_board",
     "flash_bytes",
     "largest_store",
+    "measure",
     "ram_bars",
+    "time_rows",
     "what_fits",
 ]

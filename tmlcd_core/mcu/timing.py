@@ -1,0 +1,154 @@
+"""What a decision costs: instructions counted under emulation, beside the milliseconds of Table 3."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.features import Extractor
+from tmlcd_core.learners import HybridTinyKNN
+from tmlcd_core.mcu.boards import BOARDS, PAPER_TIMES, Board
+from tmlcd_core.mcu.budget import FULL_RATE_F401, PAPER_CONFIGURATIONS, Configuration
+from tmlcd_core.mcu.device import EmulatedBoard, build_firmware
+from tmlcd_core.mcu.export import export_firmware
+
+WARMUP, BATCH = 20, 10  # short ones: the dearest sample is the one that ends a batch with an alarm
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """Of one clip: its spectrogram, its features, its prediction with 10 and 50 samples in T, and the dearest
+    prediction and adaptation with 50."""
+
+    spectrogram: int
+    features: int
+    knn_10: int
+    knn_50: int
+    worst: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """What was measured: a configuration on a board, with or without the fused colour table."""
+
+    name: str
+    board: str
+    configuration: Configuration
+    fused: bool
+
+
+_FULL, _SLOW = PAPER_CONFIGURATIONS
+CASES = (
+    Case("paper, 22,050 Hz", "stm32h743", _FULL, False),
+    Case("paper, 22,050 Hz", "stm32f767", _FULL, False),
+    Case("paper, 4,410 Hz", "stm32f401", _SLOW, False),
+    Case("compact, plain colours", "stm32f767", replace(_FULL, layout="compact", store="int16"), False),
+    Case("compact, fused colours", "stm32f767", replace(_FULL, layout="compact", store="int16"), True),
+    Case("streamed, 22,050 Hz", "stm32f401", FULL_RATE_F401, True),
+)
+# As `measure` gives them with the pinned compiler (zig's clang, -O2); a test measures again.
+MEASURED: dict[Case, Instructions] = dict(
+    zip(
+        CASES,
+        (
+            Instructions(2_696_726, 2_441_473, 36_192, 165_324, 186_449),
+            Instructions(2_696_726, 2_441_473, 36_192, 165_324, 186_449),
+            Instructions(533_287, 521_748, 9_924, 161_764, 695_879),
+            Instructions(2_765_789, 2_946_737, 63_044, 250_747, 265_159),
+            Instructions(2_765_789, 1_483_999, 63_044, 250_747, 265_159),
+            Instructions(3_649_733, 1_466_847, 48_982, 183_223, 832_458),
+        ),
+        strict=True,
+    )
+)
+
+
+def measure(case: Case) -> Instructions:
+    """Compile the case for its board and count instructions under emulation."""
+    board = BOARDS[case.board]
+    counts = {n: _count(case, board, n) for n in (10, 50)}
+    return replace(counts[50], knn_10=counts[10].knn_50)
+
+
+def _count(case: Case, board: Board, size: int) -> Instructions:
+    c = case.configuration
+    extractor = Extractor(sample_rate=c.sample_rate, n_fft=c.n_fft, hop=c.hop)
+    rng = np.random.default_rng(0)
+    y = np.arange(size) % 2
+    X = _vectors(rng, y, extractor.n_features)
+    model = HybridTinyKNN(max_size=c.samples, threshold=5.0, batch=BATCH, warmup=WARMUP, condense=False).fit(
+        X, y
+    )
+    firmware = export_firmware(
+        model, extractor, board=board, layout=c.layout, store=c.store, fused=case.fused
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        device = EmulatedBoard(build_firmware(firmware.write(folder), board, whole=True), board, count=True)
+    clip = np.round(rng.normal(0, 3000, c.sample_rate)).astype(np.int16)
+    stages = device.stage_instructions(clip, streamed=c.layout == "streamed")
+    worst = _dearest(device, rng, extractor.n_features) if size == c.samples else 0
+    return Instructions(stages["spectrogram"], stages["features"], 0, stages["knn"], worst)
+
+
+def _vectors(rng: np.random.Generator, y: NDArray, d: int) -> NDArray[np.float32]:
+    return (rng.random((len(y), d)) * 0.5 + 0.3 * y[:, None]).astype(np.float32)
+
+
+def _dearest(device: EmulatedBoard, rng: np.random.Generator, d: int) -> int:
+    """Predict and learn until the change test has raised an alarm; the sample that cost most."""
+    x, result = device.symbols["features"], (device.symbols["_ebss"] + 7) & ~7
+    device.call("tml_reset")
+    costs = []
+    for i in range(WARMUP + 3 * BATCH):
+        vector = _vectors(rng, np.array([i % 2]), d)[0]
+        device.machine.mem_write(x, vector.astype("<f4").tobytes())
+        label = i % 2 if i < WARMUP + BATCH else 1 - i % 2  # right, and then wrong
+        before = device.instructions
+        device.call("tml_observe", result, x, label)
+        costs.append(device.instructions - before)
+    return max(costs)
+
+
+@dataclass(frozen=True)
+class TimeRow:
+    """One stage of a case: instructions (measured), milliseconds (estimated), the paper's (as printed).
+
+    `one_cycle_ms` is at one cycle per instruction; `paper_pace_ms` at the board's `cpi`, with which the two
+    audio stages take the times that the paper printed. Both are estimates.
+    """
+
+    board: str
+    case: str
+    stage: str
+    instructions: int
+    one_cycle_ms: float
+    paper_pace_ms: float
+    paper: str
+
+
+def time_rows(cases: Sequence[Case] = CASES) -> list[TimeRow]:
+    """The table of stages, from the recorded measurements."""
+    printed = {t.board: t for t in PAPER_TIMES}
+    rows = []
+    for case in cases:
+        board, paper = BOARDS[case.board], printed[case.board]
+        own = case.name.startswith("paper")
+        told = {
+            "spectrogram": f"{paper.spectrogram}",
+            "features": f"{paper.features}",
+            "knn_10": f"{paper.knn_10}",
+            "knn_50": f"{paper.knn_50}",
+            "worst": f"{paper.knn_50_worst}",
+        }
+        for field in fields(Instructions):
+            n = getattr(MEASURED[case], field.name)
+            one_cycle = n / board.mhz / 1000
+            printed_ms = told[field.name] if own else ""
+            rows.append(
+                TimeRow(board.title, case.name, field.name, n, one_cycle, one_cycle * board.cpi, printed_ms)
+            )
+    return rows
