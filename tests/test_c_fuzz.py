@@ -26,17 +26,10 @@ def _works() -> bool:
     if not shutil.which("gcc"):
         return False
     test = ["gcc", "-fsanitize=address,undefined", "-x", "c", "-", "-o", "/dev/null"]
-    return (
-        subprocess.run(
-            test, input=b"int main(void) { return 0; }", capture_output=True, check=False
-        ).returncode
-        == 0
-    )
+    return subprocess.run(test, input=b"int main(void) { return 0; }", capture_output=True, check=False).returncode == 0
 
 
-pytestmark = pytest.mark.skipif(
-    not _works(), reason="gcc with address and undefined sanitizers is not installed"
-)
+pytestmark = pytest.mark.skipif(not _works(), reason="gcc with address and undefined sanitizers is not installed")
 
 
 def sources(folder: Path) -> list[str]:
@@ -99,9 +92,7 @@ CASES = {
         300,
     ),
     "sound-compact": (
-        lambda: export_firmware(
-            model("cit", SMALL.n_features), SMALL, layout="compact", store="int16", fused=False
-        ),
+        lambda: export_firmware(model("cit", SMALL.n_features), SMALL, layout="compact", store="int16", fused=False),
         300,
     ),
 }
@@ -131,9 +122,7 @@ def test_a_million_samples(tmp_path):
 
 def test_damaged_wav_files(tmp_path):
     """Cut, flipped and grown wav files: an answer or a reason, never a crash."""
-    program = build(
-        export_firmware(model("tiny", SMALL.n_features), SMALL).write(tmp_path / "c"), driver=False
-    )
+    program = build(export_firmware(model("tiny", SMALL.n_features), SMALL).write(tmp_path / "c"), driver=False)
     good = tmp_path / "good.wav"
     with wave.open(str(good), "wb") as file:
         file.setnchannels(1)

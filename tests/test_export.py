@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import subprocess
 import wave
@@ -21,6 +22,7 @@ from tmlcd_core import (
     HybridTinyKNN,
     TinyKNN,
 )
+from tmlcd_core.cli import main
 from tmlcd_core.features import Extractor
 from tmlcd_core.mcu import BOARDS, CANNOT_EXPORT, Board, board, export_firmware
 from tmlcd_core.mcu.device import make
@@ -46,9 +48,7 @@ def features(clips: np.ndarray) -> np.ndarray:
 def sound_model() -> HybridTinyKNN:
     rng = np.random.default_rng(0)
     words = [WORDS[i % 2] for i in range(20)]
-    return HybridTinyKNN(max_size=50, condense=False).fit(
-        features(np.stack([tone(w, rng) for w in words])), words
-    )
+    return HybridTinyKNN(max_size=50, condense=False).fit(features(np.stack([tone(w, rng) for w in words])), words)
 
 
 def vector_model(d: int = 6, **settings: object) -> HybridTinyKNN:
@@ -104,15 +104,13 @@ def test_the_readme_states_the_budget_and_the_classes(sound_model):
 
 def test_the_heap_and_libm_are_not_used():
     sound = HybridTinyKNN(max_size=9).fit(np.eye(2, 153), [0, 1])
-    everything = (
-        export_firmware(vector_model(weights="distance")).files | export_firmware(sound, EXTRACTOR).files
-    )
+    everything = export_firmware(vector_model(weights="distance")).files | export_firmware(sound, EXTRACTOR).files
     for name, text in everything.items():
         if name.endswith((".c", ".h")) and name != "host.c":
             code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-            assert not re.search(
-                r"\b(malloc|calloc|realloc|free|alloca)\b|<math\.h>|<stdlib\.h>|<string\.h>", code
-            ), name
+            assert not re.search(r"\b(malloc|calloc|realloc|free|alloca)\b|<math\.h>|<stdlib\.h>|<string\.h>", code), (
+                name
+            )
 
 
 # -- the type of T -------------------------------------------------------------------------------
@@ -122,10 +120,7 @@ def test_auto_takes_the_most_precise_type_that_fits(sound_model):
     rng = np.random.default_rng(2)
     full = Extractor()
     model = HybridTinyKNN(max_size=50).fit(rng.random((10, full.n_features)), np.arange(10) % 2)
-    chosen = {
-        name: export_firmware(model, full, board=name).configuration.store
-        for name in ("stm32h743", "stm32f401")
-    }
+    chosen = {name: export_firmware(model, full, board=name).configuration.store for name in ("stm32h743", "stm32f401")}
     assert chosen == {"stm32h743": "float32", "stm32f401": "uint8"}
     assert export_firmware(sound_model, EXTRACTOR).configuration.store == "float32"
 
@@ -261,9 +256,7 @@ def write_wav(path, clip, rate=RATE, channels=1, width=2):
 
 @pytest.fixture(scope="module")
 def host(sound_model, tmp_path_factory):
-    folder = export_firmware(sound_model, EXTRACTOR, classes=["middle"]).write(
-        tmp_path_factory.mktemp("host")
-    )
+    folder = export_firmware(sound_model, EXTRACTOR, classes=["middle"]).write(tmp_path_factory.mktemp("host"))
     make(folder, "host")
 
     def run(*arguments):
@@ -345,9 +338,7 @@ def test_number_labels_keep_their_order(tmp_path):
     make(folder, "host")
     vector = tmp_path / "vector.txt"
     vector.write_text("1.0")
-    done = subprocess.run(
-        [str(folder / "tmlcd-host"), str(vector)], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([str(folder / "tmlcd-host"), str(vector)], capture_output=True, text=True, check=True)
     assert done.stdout.split()[2] == str(model.predict([[1.0]])[0]) == "2"
 
 
@@ -380,3 +371,61 @@ def test_more_filters_make_more_features(tmp_path):
     everything = replace(EXTRACTOR, filters=tuple(range(64)))
     X = everything.transform(np.stack([tone(w, rng) for w in WORDS]).astype(np.float32) / 32768)
     assert not export_firmware(TinyKNN().fit(X, WORDS), everything, board="stm32h743").fused
+
+
+# -- the command -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder_of_clips(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMLCD_CACHE", str(tmp_path / "cache"))
+    rng = np.random.default_rng(8)
+    for word in WORDS:
+        (tmp_path / "clips" / word).mkdir(parents=True)
+        for i in range(6):
+            write_wav(tmp_path / "clips" / word / f"{i}.wav", tone(word, rng))
+    return tmp_path / "clips"
+
+
+def test_the_command_writes_a_folder_or_a_zip(folder_of_clips, tmp_path, capsys):
+    common = [
+        "export",
+        "--data",
+        str(folder_of_clips),
+        "--classes",
+        *WORDS,
+        "--sample-rate",
+        "4410",
+        "--train",
+        "6",
+        "--json",
+    ]
+    assert main([*common, "--out", str(tmp_path / "project"), "--board", "stm32f401"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["classes"] == ["early", "late"]
+    assert found["needed"] <= found["ram"] == 98_304
+    make(tmp_path / "project", "host")
+    assert main([*common, "--out", str(tmp_path / "project.zip"), "--later", "middle"]) == 0
+    with zipfile.ZipFile(tmp_path / "project.zip") as archive:
+        assert b"middle" in archive.read("tmlcd-firmware/model.c")
+    assert not list(tmp_path.glob(".project*"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "--board stm8",
+        "--train 0",
+        "--layout x",
+        "--store x",
+        "--max-size 5000 --store float32",
+        "--data digits --classes 0 1",
+    ],
+)
+def test_the_command_refuses_in_one_line(arguments, folder_of_clips, tmp_path, capsys):
+    base = ["export", "--out", str(tmp_path / "x"), "--data", str(folder_of_clips), "--classes", *WORDS, "--train", "6"]
+    assert main([*base, "--sample-rate", "4410", *arguments.split()]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines()[-1].startswith("error: ")
+    assert not (tmp_path / "x").exists()

@@ -52,10 +52,7 @@ def lines_of(model, X, y):
     """What the C program should print, from the Python trace."""
     start = model.time_
     trace = model.run(X, y)
-    out = [
-        f"{start + i + 1} {p} {s}"
-        for i, (p, s) in enumerate(zip(trace.predictions, trace.sizes, strict=True))
-    ]
+    out = [f"{start + i + 1} {p} {s}" for i, (p, s) in enumerate(zip(trace.predictions, trace.sizes, strict=True))]
     for at, change in zip(trace.detections, trace.change_points, strict=True):
         out[at] += f" alarm {start + change + 1}"
     return out
@@ -64,18 +61,14 @@ def lines_of(model, X, y):
 def records(X: np.ndarray, codes: np.ndarray) -> bytes:
     """The device's input: label, then the vector (float32) or clip (int16)."""
     kind = "<i2" if X.dtype == np.int16 else "<f4"
-    return b"".join(
-        np.array(c, "<i4").tobytes() + x.astype(kind).tobytes() for x, c in zip(X, codes, strict=True)
-    )
+    return b"".join(np.array(c, "<i4").tobytes() + x.astype(kind).tobytes() for x, c in zip(X, codes, strict=True))
 
 
 def host_lines(library: HostLibrary, X, codes, classes):
     out = []
     for x, code in zip(X, codes, strict=True):
         step = library.observe(x, code)
-        out.append(
-            f"{step.time} {classes[step.prediction]} {step.size}" + f" alarm {step.change}" * step.alarm
-        )
+        out.append(f"{step.time} {classes[step.prediction]} {step.size}" + f" alarm {step.change}" * step.alarm)
     return out
 
 
@@ -94,13 +87,9 @@ LEARNERS = {
     "hybrid, binomial": lambda: HybridTinyKNN(
         max_size=50, detector=GeneralizedCusum(8, 20, 40, direction="down", likelihood="binomial")
     ),
-    "hybrid, both directions": lambda: HybridTinyKNN(
-        max_size=50, detector=GeneralizedCusum(8, 20, 40, gap=0.1)
-    ),
+    "hybrid, both directions": lambda: HybridTinyKNN(max_size=50, detector=GeneralizedCusum(8, 20, 40, gap=0.1)),
     "active": lambda: ActiveTinyKNN(window=80, threshold=8, batch=20, warmup=40),
-    "active, not condensed": lambda: ActiveTinyKNN(
-        window=60, threshold=8, batch=20, warmup=40, condense=False
-    ),
+    "active, not condensed": lambda: ActiveTinyKNN(window=60, threshold=8, batch=20, warmup=40, condense=False),
     "cit": lambda: CondensingInTime(max_size=64),
     "incremental": lambda: IncrementalKNN(max_size=60),
     "static": lambda: StaticKNN(),
@@ -135,9 +124,7 @@ def test_the_host_build_decides_as_python_does(name, store, tmp_path):
         assert [line.split()[1] for line in C] == [str(p) for p in expected]
         return
     assert lines_of(settle(model, firmware), firmware.quantise(X[60:]), given) == C
-    if (
-        name.startswith(("hybrid", "active")) and "above" not in name
-    ):  # all of T voting has no accuracy to lose
+    if name.startswith(("hybrid", "active")) and "above" not in name:  # all of T voting has no accuracy to lose
         assert sum("alarm" in line for line in C) >= (1 if "paper" in name else 2)
 
 
@@ -164,9 +151,7 @@ def test_equal_and_nearly_equal_distances_are_decided_exactly(tmp_path):
     y = rng.integers(0, 3, 800)
     for i, X in enumerate((grid, close.astype(np.float32))):
         for weights in ("uniform", "distance"):
-            model = HybridTinyKNN(max_size=50, threshold=8, batch=20, warmup=40, weights=weights).fit(
-                X[:40], y[:40]
-            )
+            model = HybridTinyKNN(max_size=50, threshold=8, batch=20, warmup=40, weights=weights).fit(X[:40], y[:40])
             firmware = export_firmware(model, store="float32")
             library = HostLibrary(firmware.write(tmp_path / f"{i}{weights}"))
             C = host_lines(library, X[40:], y[40:], firmware.classes)
@@ -280,17 +265,13 @@ def clips(rate: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     y = np.arange(n) % 2
     time = np.arange(rate) / rate
     start = np.where(y, 0.6, 0.1)[:, None] + rng.uniform(0, 0.05, (n, 1))
-    sound = rng.normal(0, 0.2, (n, rate)) * ((time > start) & (time < start + 0.3)) + rng.normal(
-        0, 0.001, (n, rate)
-    )
+    sound = rng.normal(0, 0.2, (n, rate)) * ((time > start) & (time < start + 0.3)) + rng.normal(0, 0.001, (n, rate))
     return np.round(sound * 32767).clip(-32768, 32767).astype(np.int16), y
 
 
 def sound_model(extractor: Extractor, max_size: int = 50) -> HybridTinyKNN:
     heard, y = clips(extractor.sample_rate, 16)
-    return HybridTinyKNN(max_size=max_size, condense=False).fit(
-        extractor.transform(heard / np.float32(32768)), y
-    )
+    return HybridTinyKNN(max_size=max_size, condense=False).fit(extractor.transform(heard / np.float32(32768)), y)
 
 
 FULL = Extractor()
@@ -319,9 +300,7 @@ def test_sound_on_the_device(board, extractor, layout, store, compiler, tmp_path
     out = device.run(records(heard, labels))
     (folder / "stream.bin").write_bytes(records(heard, labels))
     subprocess.run(["make", "-s", "host"], cwd=folder, check=True)
-    host = subprocess.run(
-        ["./tmlcd-host", "--stream", "stream.bin"], cwd=folder, capture_output=True, check=True
-    )
+    host = subprocess.run(["./tmlcd-host", "--stream", "stream.bin"], cwd=folder, capture_output=True, check=True)
     assert host.stdout.decode() == out
     X = extractor.transform(heard / np.float32(32768))
     assert out.splitlines() == lines_of(settle(model, firmware), firmware.quantise(X), labels)
@@ -419,9 +398,7 @@ def test_silence_and_constant_clips(tmp_path):
 
 def test_missing_samples_are_silence(tmp_path):
     for layout in ("streamed", "compact", "paper"):
-        library = HostLibrary(
-            export_firmware(sound_model(SLOW), SLOW, layout=layout).write(tmp_path / layout)
-        )
+        library = HostLibrary(export_firmware(sound_model(SLOW), SLOW, layout=layout).write(tmp_path / layout))
         heard, _ = clips(4410, 1)
         clip = heard[0].copy()
         clip[3000:] = 0
@@ -443,9 +420,7 @@ def test_the_papers_layout_does_not_link_for_the_small_board(tmp_path):
 def test_the_paper_total_is_in_the_linkers_number(tmp_path):
     """What the linker adds to the paper's 370,744 and 77,140 bytes is what the budget lists beside them."""
     for extractor, total, board in ((FULL, 370_744, H743), (SLOW, 77_140, F401)):
-        firmware = export_firmware(
-            sound_model(extractor), extractor, board=board, layout="paper", store="float32"
-        )
+        firmware = export_firmware(sound_model(extractor), extractor, board=board, layout="paper", store="float32")
         device = EmulatedBoard(build_firmware(firmware.write(tmp_path / board.name), board), board)
         listed = sum(r.bytes for r in firmware.budget.rows if not r.in_paper and r.name != "Stack")
         assert firmware.budget.total == total
@@ -470,9 +445,7 @@ def test_a_stray_access_is_caught(tmp_path):
     firmware = export_firmware(fitted("cit", X, y))
     folder = firmware.write(tmp_path)
     source = folder / "learner.c"
-    source.write_text(
-        source.read_text().replace("    now = 0;\n", "    now = *(volatile uint32_t *)0x30000000u;\n")
-    )
+    source.write_text(source.read_text().replace("    now = 0;\n", "    now = *(volatile uint32_t *)0x30000000u;\n"))
     device = EmulatedBoard(build_firmware(folder, F401), F401)
     with pytest.raises(unicorn.UcError, match="UNMAPPED"):
         device.run(records(X, y))
@@ -533,7 +506,5 @@ def test_qemu_hears_what_the_host_hears(tmp_path):
     heard, y = clips(22050, 4, seed=1)
     (folder / "stream.bin").write_bytes(records(heard, y))
     subprocess.run(["make", "-s", "host"], cwd=folder, check=True)
-    host = subprocess.run(
-        ["./tmlcd-host", "--stream", "stream.bin"], cwd=folder, capture_output=True, check=True
-    )
+    host = subprocess.run(["./tmlcd-host", "--stream", "stream.bin"], cwd=folder, capture_output=True, check=True)
     assert qemu(folder, build_firmware(folder, F401, "gnu"), "netduinoplus2") == host.stdout.decode()

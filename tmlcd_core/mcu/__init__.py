@@ -1,4 +1,11 @@
-"""Microcontrollers: what fits (`budget`), what runs there (`export`), and what it costs."""
+"""Microcontrollers: what fits (`budget`), what runs there (`export_firmware`), and what it costs (`time_rows`).
+
+The export is loaded when it is first asked for: the budget alone needs no learner.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from tmlcd_core.mcu.boards import BOARDS, PAPER_TIMES, Board, PaperTimes, board, find_board
 from tmlcd_core.mcu.budget import (
@@ -16,8 +23,10 @@ from tmlcd_core.mcu.budget import (
     ram_bars,
     what_fits,
 )
-from tmlcd_core.mcu.export import CANNOT_EXPORT, Firmware, export_firmware
 from tmlcd_core.mcu.timing import CASES, MEASURED, Case, Instructions, TimeRow, measure, time_rows
+
+if TYPE_CHECKING:
+    from tmlcd_core.mcu.export import CANNOT_EXPORT, Firmware, export_firmware
 
 __all__ = [
     "BOARDS",
@@ -50,3 +59,11 @@ __all__ = [
     "time_rows",
     "what_fits",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("CANNOT_EXPORT", "Firmware", "export_firmware"):
+        raise AttributeError(f"module 'tmlcd_core.mcu' has no attribute {name!r}")
+    from tmlcd_core.mcu import export
+
+    return getattr(export, name)

@@ -96,7 +96,8 @@ def whole(what: str, value: object, low: int, high: int, unit: str = "") -> int:
     """`value` as an int if it is a whole number in low..high, else a ConfigError in one sentence."""
     ok = isinstance(value, Real) and not isinstance(value, bool) and float(value) == float(value) // 1
     if not ok or not low <= int(value) <= high:  # type: ignore[call-overload]
-        raise ConfigError(f"{what} is {value!r}; choose a whole number from {low:,} to {high:,}{unit}.")
+        shown = int(value) if ok else value  # type: ignore[call-overload]
+        raise ConfigError(f"{what} is {shown!r}; choose a whole number from {low:,} to {high:,}{unit}.")
     return int(value)  # type: ignore[call-overload]
 
 

@@ -105,9 +105,7 @@ class Configuration:
 
     @property
     def features(self) -> int:
-        return (
-            self.vector if self.vector is not None else self.filters * self.map_shape[0] * self.map_shape[1]
-        )
+        return self.vector if self.vector is not None else self.filters * self.map_shape[0] * self.map_shape[1]
 
 
 def _halved(n: int) -> int:
@@ -201,16 +199,12 @@ def _extra_rows(c: Configuration) -> list[Row]:
         )
     if c.store != "float32":
         extras.append(
-            Row(
-                "Query", f"{c.features}", c.features * STORE_BYTES[c.store], False, "the features in T's type"
-            )
+            Row("Query", f"{c.features}", c.features * STORE_BYTES[c.store], False, "the features in T's type")
         )
     distances = c.samples * DISTANCE_BYTES[c.store]
     extras.append(Row("Distances", f"{c.samples:,}", distances, False, "and the order of the nearest"))
     if c.learner in ("hybrid", "active"):
-        extras.append(
-            Row("Change test", "100", CUSUM_STATE, False, "a sum and its start for each candidate accuracy")
-        )
+        extras.append(Row("Change test", "100", CUSUM_STATE, False, "a sum and its start for each candidate accuracy"))
     extras.append(Row("Learner state", "", LEARNER_STATE, False, "clock, head and length of the queue"))
     extras.append(Row("Stack", "", STACK, False, "reserved by the linker script"))
     return extras

@@ -193,9 +193,7 @@ class EmulatedBoard:
             segments = [(s["p_paddr"], s.data()) for s in image.iter_segments() if s["p_type"] == "PT_LOAD"]
         # Not UC_MODE_MCLASS: that is a Cortex-M33, whatever model is set after it.
         machine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB)
-        model = (
-            arm_const.UC_CPU_ARM_CORTEX_M7 if board.core == "cortex-m7" else arm_const.UC_CPU_ARM_CORTEX_M4
-        )
+        model = arm_const.UC_CPU_ARM_CORTEX_M7 if board.core == "cortex-m7" else arm_const.UC_CPU_ARM_CORTEX_M4
         machine.ctl_set_cpu_model(model)
         machine.mem_map(board.flash_origin, _pages(board.flash), unicorn.UC_PROT_READ | unicorn.UC_PROT_EXEC)
         machine.mem_map(board.ram_origin, _pages(board.ram), unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE)

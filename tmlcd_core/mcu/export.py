@@ -225,9 +225,7 @@ def _capacity(model: Any, capacity: int | None) -> int:
     if capacity is None:
         capacity = bound
     elif bound is not None and capacity != bound:
-        raise ConfigError(
-            f"capacity={capacity!r} differs from the model's own bound of {bound}: leave it out."
-        )
+        raise ConfigError(f"capacity={capacity!r} differs from the model's own bound of {bound}: leave it out.")
     if capacity is None:
         raise _refuse("unbounded", value=type(model).__name__)
     size = Configuration(samples=capacity).samples
@@ -240,9 +238,7 @@ def _labels(model: Any, more: Iterable[Any]) -> tuple[str, ...]:
     extra = np.asarray(list(more))
     known = model.classes_
     if len(extra) and (extra.dtype.kind == "U") != (known.dtype.kind == "U"):
-        raise ConfigError(
-            f"classes={extra.tolist()!r} are not of the kind of the model's {known.tolist()[:4]!r}."
-        )
+        raise ConfigError(f"classes={extra.tolist()!r} are not of the kind of the model's {known.tolist()[:4]!r}.")
     every = np.union1d(known, extra) if len(extra) else known
     if len(every) > MAX_CLASSES:
         raise _refuse("classes", value=len(every))
@@ -297,9 +293,7 @@ def _check_memory(configuration: Configuration, fused: bool, board: Board) -> No
     what = f"|T| = {configuration.samples:,} in {configuration.store}, laid out {configuration.layout},"
     if not budget(configuration).fits(board):
         largest = largest_store(configuration, board)
-        advice = (
-            f"|T| = {largest:,} would fit" if largest else "lower the sampling rate or take a larger board"
-        )
+        advice = f"|T| = {largest:,} would fit" if largest else "lower the sampling rate or take a larger board"
         needed = budget(configuration).needed
         raise _refuse("memory", value=what, needed=needed, board=board.title, bound=board.ram, advice=advice)
     needed = flash_bytes(configuration, fused)
@@ -307,9 +301,7 @@ def _check_memory(configuration: Configuration, fused: bool, board: Board) -> No
         raise _refuse("flash", value=what, needed=needed, board=board.title, bound=board.flash)
 
 
-def _grid_of(
-    T: NDArray[np.float32], configuration: Configuration, extractor: Extractor | None
-) -> tuple[float, float]:
+def _grid_of(T: NDArray[np.float32], configuration: Configuration, extractor: Extractor | None) -> tuple[float, float]:
     """Offset and scale of the integer grid that T is stored on, exact in float32."""
     if configuration.store == "float32":
         return 0.0, 1.0
@@ -450,9 +442,7 @@ def _sound_tables(c: Configuration, extractor: Extractor, fused: bool) -> list[s
     viridis = load_stem().viridis
     parts = [
         _array("const float tml_window[TML_N_FFT]", window),
-        _array(
-            "const float tml_twiddle[TML_N_FFT / 2][2]", np.stack([np.cos(angles), -np.sin(angles)], axis=1)
-        ),
+        _array("const float tml_twiddle[TML_N_FFT / 2][2]", np.stack([np.cos(angles), -np.sin(angles)], axis=1)),
         _array("const float tml_bias[TML_FILTERS]", bias),
     ]
     if fused:

@@ -9,12 +9,9 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tmlcd_core.features import Extractor
-from tmlcd_core.learners import HybridTinyKNN
 from tmlcd_core.mcu.boards import BOARDS, PAPER_TIMES, Board
 from tmlcd_core.mcu.budget import FULL_RATE_F401, PAPER_CONFIGURATIONS, Configuration
 from tmlcd_core.mcu.device import EmulatedBoard, build_firmware
-from tmlcd_core.mcu.export import export_firmware
 
 WARMUP, BATCH = 20, 10  # short ones: the dearest sample is the one that ends a batch with an alarm
 
@@ -75,17 +72,17 @@ def measure(case: Case) -> Instructions:
 
 
 def _count(case: Case, board: Board, size: int) -> Instructions:
+    from tmlcd_core.features import Extractor
+    from tmlcd_core.learners import HybridTinyKNN
+    from tmlcd_core.mcu.export import export_firmware
+
     c = case.configuration
     extractor = Extractor(sample_rate=c.sample_rate, n_fft=c.n_fft, hop=c.hop)
     rng = np.random.default_rng(0)
     y = np.arange(size) % 2
     X = _vectors(rng, y, extractor.n_features)
-    model = HybridTinyKNN(max_size=c.samples, threshold=5.0, batch=BATCH, warmup=WARMUP, condense=False).fit(
-        X, y
-    )
-    firmware = export_firmware(
-        model, extractor, board=board, layout=c.layout, store=c.store, fused=case.fused
-    )
+    model = HybridTinyKNN(max_size=c.samples, threshold=5.0, batch=BATCH, warmup=WARMUP, condense=False).fit(X, y)
+    firmware = export_firmware(model, extractor, board=board, layout=c.layout, store=c.store, fused=case.fused)
     with tempfile.TemporaryDirectory() as folder:
         device = EmulatedBoard(build_firmware(firmware.write(folder), board, whole=True), board, count=True)
     clip = np.round(rng.normal(0, 3000, c.sample_rate)).astype(np.int16)
@@ -148,7 +145,5 @@ def time_rows(cases: Sequence[Case] = CASES) -> list[TimeRow]:
             n = getattr(MEASURED[case], field.name)
             one_cycle = n / board.mhz / 1000
             printed_ms = told[field.name] if own else ""
-            rows.append(
-                TimeRow(board.title, case.name, field.name, n, one_cycle, one_cycle * board.cpi, printed_ms)
-            )
+            rows.append(TimeRow(board.title, case.name, field.name, n, one_cycle, one_cycle * board.cpi, printed_ms))
     return rows
