@@ -185,7 +185,7 @@ def export_firmware(
     configuration = _choose_store(wanted, store, device)
     fused = _choose_fused(configuration, fused, device)
     _check_memory(configuration, fused, device)
-    offset, scale = _grid_of(model.samples_, configuration, extractor)
+    offset, scale = grid_of(model.samples_, configuration.store, sound=extractor is not None)
     files = {name: _source(name) for name in ALWAYS}
     files |= {name: _source(name) for name in FOR_SOUND if extractor is not None}
     files |= {name: _source(name) for name in FOR_TESTS if detector is not None}
@@ -301,19 +301,18 @@ def _check_memory(configuration: Configuration, fused: bool, board: Board) -> No
         raise _refuse("flash", value=what, needed=needed, board=board.title, bound=board.flash)
 
 
-def _grid_of(T: NDArray[np.float32], configuration: Configuration, extractor: Extractor | None) -> tuple[float, float]:
-    """Offset and scale of the integer grid that T is stored on, exact in float32."""
-    if configuration.store == "float32":
+def grid_of(T: NDArray[np.float32], store: str, sound: bool) -> tuple[float, float]:
+    """Offset and scale of the integers that stand for T's features, exact in float32."""
+    if store == "float32":
         return 0.0, 1.0
-    lowest, highest = VALUE_RANGE[configuration.store]
+    lowest, highest = VALUE_RANGE[store]
     low, high = float(T.min()), float(T.max())
-    room = (HEADROOM[configuration.store] - 1) * (high - low or 1.0)
-    if extractor is not None:
-        low = 0.0  # after the ReLU nothing is below
-        high += room
+    room = (HEADROOM[store] - 1) * (high - low or 1.0)
+    if sound:
+        low, high = 0.0, high + room  # after the ReLU nothing is below
     else:
         low, high = low - room / 2, high + room / 2
-    scale = (highest - lowest) / (high - low)
+    scale = (highest - lowest) / (high - low or 1.0)
     return float(np.float32(low - lowest / scale)), float(np.float32(scale))
 
 
