@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import replace
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 
@@ -11,7 +13,8 @@ from tmlcd_core.datasets.speech import SpeechSource
 from tmlcd_core.features import Extractor
 from tmlcd_core.features.audio import make_clip
 from tmlcd_core.learners import HybridTinyKNN
-from tmlcd_core.mcu import BOARDS, CASES, FULL_RATE_F401, PAPER_CONFIGURATIONS, budget, export_firmware, largest_store
+from tmlcd_core.mcu import BOARDS, CASES, PAPER_CONFIGURATIONS, budget, export_firmware, largest_store
+from tmlcd_core.mcu.accuracy import Accuracy
 from tmlcd_core.mcu.device import HostLibrary
 from tmlcd_core.mcu.export import grid_of, quantise
 from tmlcd_core.mcu.timing import measure
@@ -24,20 +27,16 @@ TRIPLES = (
 ORDERS = 10  # streams per triple: one changed decision changes T and so what follows, and only many runs average that
 TRAIN = 100  # clips per word
 HALF = 300  # clips per word before the change, and after it
-MAX_SIZE = 50
-AIM = 0.01  # of accuracy, that the smallest board may cost
-VARIANTS = {
-    "float, 22,050 Hz (the paper's)": ("plain", "float32"),
-    "int16 sound and plane, T float32": ("device", "float32"),
-    "the same, T int16": ("device", "int16"),
-    "the same, T uint8 (F401, streamed)": ("device", "uint8"),
-    "float, 4,410 Hz (the paper's F401)": ("slow", "float32"),
-}
+SIZES = (10, 25, 50, 100, 200)
+RATES = {22_050: Extractor(), 4_410: Extractor(sample_rate=4_410, n_fft=128, hop=128)}
+STORES = ("float32", "int16", "uint8")  # float32 with Python's features, the others with those of the C code
+REFERENCE = (22_050, "float32", 200)
+AIM = 0.01  # of accuracy, that 16-bit sound and a uint8 T may cost the smallest board
 
 
 def memory() -> None:
     f401 = BOARDS["stm32f401"]
-    print(f"bytes at 22,050 Hz with |T| = {MAX_SIZE}, and the largest |T| on the {f401.title}")
+    print(f"bytes at 22,050 Hz with |T| = 50, and the largest |T| on the {f401.title}")
     for layout in ("paper", "compact", "streamed"):
         for store in ("float32", "int16", "uint8"):
             c = replace(PAPER_CONFIGURATIONS[0], layout=layout, store=store)
@@ -56,49 +55,62 @@ def instructions() -> None:
     print(f"  the fused colour table saves {1 - fused.features / plain.features:.0%} of the feature stage")
 
 
-def accuracy() -> None:
-    """Prequential accuracy of the Hybrid learner over a class change, step by step towards the smallest board."""
-    scores: dict[str, list[float]] = {name: [] for name in VARIANTS}
+def accuracy() -> list[Accuracy]:
+    """Prequential accuracy of the Hybrid learner over a class change, for every rate, type and size of T."""
+    scores: dict[tuple[int, str, int], list[float]] = {}
     differing = []
     for number, words in enumerate(TRIPLES):
         features = _features(words)
         for order in range(ORDERS):
             rows, y = _stream(np.random.default_rng((number, order)))
-            answers = {}
-            for name, (kind, store) in VARIANTS.items():
-                X = features[kind][rows]
-                fitted = HybridTinyKNN(max_size=MAX_SIZE).fit(X[: 2 * TRAIN], y[: 2 * TRAIN])
-                offset, scale = grid_of(fitted.samples_, store, sound=True)
-                stored, stream = (quantise(part, store, offset, scale) for part in (fitted.samples_, X[2 * TRAIN :]))
-                model = HybridTinyKNN(max_size=MAX_SIZE, condense=False).fit(stored, fitted.labels_)
-                if store == "uint8":
-                    differing.append(np.mean(model.predict(stream) != fitted.predict(X[2 * TRAIN :])))
-                answers[name] = model.run(stream, y[2 * TRAIN :]).predictions
-                scores[name].append(float(np.mean(answers[name] == y[2 * TRAIN :])))
-    first = next(iter(VARIANTS))
-    print(f"accuracy over {len(scores[first])} class changes of speech, {4 * HALF:,} samples each, |T| <= {MAX_SIZE}")
-    for name, values in scores.items():
-        lost = np.subtract(scores[first], values)
-        error = lost.std(ddof=1) / np.sqrt(len(lost))
-        print(f"  {name:<36} {np.mean(values):.4f}   lost {lost.mean():+.4f} +- {error:.4f}")
-    print(f"  aim: under {AIM:.0%} lost by the F401, which needs {budget(FULL_RATE_F401).needed:,} bytes")
-    print(f"  with T as fitted, storing it as uint8 changes {np.mean(differing):.2%} of the decisions")
+            train, stream = rows[: 2 * TRAIN], rows[2 * TRAIN :]
+            for rate, store, size in product(RATES, STORES, SIZES):
+                X = features[rate, store == "float32"]
+                fitted = HybridTinyKNN(max_size=size).fit(X[train], y[: 2 * TRAIN])
+                grid = grid_of(fitted.samples_, store, sound=True)
+                stored, heard = (quantise(part, store, *grid) for part in (fitted.samples_, X[stream]))
+                model = HybridTinyKNN(max_size=size, condense=False).fit(stored, fitted.labels_)
+                if (rate, store, size) == (22_050, "uint8", 50):
+                    differing.append(np.mean(model.predict(heard) != fitted.predict(X[stream])))
+                predictions = model.run(heard, y[2 * TRAIN :]).predictions
+                scores.setdefault((rate, store, size), []).append(float(np.mean(predictions == y[2 * TRAIN :])))
+    found = [_row(key, values, scores[REFERENCE]) for key, values in scores.items()]
+    print(f"accuracy over {len(differing)} class changes of speech, {4 * HALF:,} samples each; lost against |T| = 200")
+    for row in found:
+        print(
+            f"  {row.sample_rate:>6} Hz  T {row.store:<8} |T| = {row.samples:<4} {row.accuracy:.4f}"
+            f"   lost {row.lost:+.4f} +- {row.error:.4f}"
+        )
+    full, small = (np.array(scores[22_050, store, 50]) for store in ("float32", "uint8"))
+    error = (full - small).std(ddof=1) / np.sqrt(len(full))
+    print(
+        f"  16-bit sound, streamed, and T in uint8 cost {np.mean(full - small):+.4f} +- {error:.4f} (aim: under {AIM})"
+    )
+    print(f"  with T as fitted, uint8 changes {np.mean(differing):.2%} of the decisions")
+    return found
 
 
-def _features(words: tuple[str, str, str]) -> dict[str, np.ndarray]:
-    """Of all clips of the three words, one after the other: by Python, by the C code, and at 4,410 Hz."""
-    source, plain = SpeechSource(words), Extractor()
-    slow = Extractor(sample_rate=4410, n_fft=128, hop=128)
+def _row(key: tuple[int, str, int], values: list[float], reference: list[float]) -> Accuracy:
+    lost = np.subtract(reference, values)
+    error = lost.std(ddof=1) / np.sqrt(len(lost))
+    return Accuracy(*key, len(values), float(np.mean(values)), float(lost.mean()), float(error))
+
+
+def _features(words: tuple[str, str, str]) -> dict[tuple[int, bool], np.ndarray]:
+    """Of all clips of the three words, one after the other: at each rate by Python (True) and by the C code (False)."""
+    source = SpeechSource(words)
     counts = (TRAIN + 2 * HALF, TRAIN + HALF, HALF)
     clips = np.concatenate([source.media(word, range(n)) for word, n in zip(words, counts, strict=True)])
-    X = plain.transform(clips)
-    with tempfile.TemporaryDirectory() as folder:
-        model = HybridTinyKNN(max_size=MAX_SIZE).fit(X[:2], [0, 1])
-        library = HostLibrary(export_firmware(model, plain, board="stm32h743", layout="streamed").write(folder))
-        sound = np.round(clips * 32767).clip(-32768, 32767).astype(np.int16)
-        device = np.stack([library.features(clip, plain.n_features) for clip in sound])
-    low = slow.transform(np.stack([make_clip(clip, plain.sample_rate, slow.sample_rate) for clip in clips]))
-    return {"plain": X, "device": device, "slow": low}
+    found = {}
+    for rate, extractor in RATES.items():
+        heard = clips if rate == 22_050 else np.stack([make_clip(clip, 22_050, rate) for clip in clips])
+        found[rate, True] = extractor.transform(heard)
+        with tempfile.TemporaryDirectory() as folder:
+            model = HybridTinyKNN(max_size=2).fit(found[rate, True][:2], [0, 1])
+            library = HostLibrary(export_firmware(model, extractor, layout="streamed").write(folder))
+            sound = np.round(heard * 32767).clip(-32768, 32767).astype(np.int16)
+            found[rate, False] = np.stack([library.features(clip, extractor.n_features) for clip in sound])
+    return found
 
 
 def _stream(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -112,6 +124,13 @@ def _stream(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     ]
     rows = np.concatenate([rng.permutation(part) for part in parts])
     return rows, (rows >= len(first)).astype(np.int64)
+
+
+def record() -> None:
+    """Measure the accuracies again and write them where the STM32 page finds them."""
+    import tmlcd_core.mcu.accuracy as home
+
+    Path(home.__file__).with_name(home.RECORDED).write_text(home.as_csv(accuracy()), encoding="utf-8")
 
 
 def main() -> None:

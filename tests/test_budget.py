@@ -15,15 +15,19 @@ from tmlcd_core.errors import ConfigError
 from tmlcd_core.mcu import (
     BOARDS,
     CASES,
+    FULL_RATE_F401,
     MEASURED,
+    PAPER_CONFIGURATIONS,
     PAPER_TIMES,
     Configuration,
+    accuracy_of,
     board,
     budget,
     find_board,
     largest_store,
     measure,
     ram_bars,
+    recorded,
     time_rows,
     what_fits,
 )
@@ -227,6 +231,33 @@ def test_the_paper_pace_is_fitted_to_the_paper():
         assert rows["spectrogram"].paper_pace_ms == pytest.approx(t.spectrogram, rel=0.15)
         assert rows["features"].paper_pace_ms == pytest.approx(t.features, rel=0.15)
         assert rows["worst"].paper == str(t.knn_50_worst)
+
+
+# -- accuracy ----------------------------------------------------------------------------------------
+
+
+def test_the_recorded_accuracies_cover_the_papers_cases():
+    """|T| = 50, 4,410 Hz, and the full rate streamed on the smallest board; the reference loses nothing."""
+    for c in (*PAPER_CONFIGURATIONS, FULL_RATE_F401):
+        found = accuracy_of(c)
+        assert found is not None
+        assert (found.sample_rate, found.store, found.samples) == (c.sample_rate, c.store, c.samples)
+        assert 0.5 < found.accuracy < 1
+        assert found.streams >= 20
+    reference = accuracy_of(Configuration(samples=200))
+    assert (reference.lost, reference.error) == (0, 0)
+    for a in recorded():
+        assert a.accuracy + a.lost == pytest.approx(reference.accuracy, abs=2e-5)
+
+
+def test_what_was_not_measured_has_no_accuracy():
+    for c in (
+        Configuration(8000, 256, 256),
+        Configuration(filters=2),
+        Configuration(learner="cit"),
+        Configuration(vector=3),
+    ):
+        assert accuracy_of(c) is None
 
 
 # -- the command -------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tmlcd_core.mcu.accuracy import Accuracy, accuracy_of, recorded
 from tmlcd_core.mcu.boards import BOARDS, PAPER_TIMES, Board, PaperTimes, board, find_board
 from tmlcd_core.mcu.budget import (
     FULL_RATE_F401,
@@ -37,6 +38,7 @@ __all__ = [
     "MEASURED",
     "PAPER_CONFIGURATIONS",
     "PAPER_TIMES",
+    "Accuracy",
     "Bar",
     "Board",
     "Budget",
@@ -48,6 +50,7 @@ __all__ = [
     "PaperTimes",
     "Row",
     "TimeRow",
+    "accuracy_of",
     "board",
     "budget",
     "export_firmware",
@@ -56,6 +59,7 @@ __all__ = [
     "largest_store",
     "measure",
     "ram_bars",
+    "recorded",
     "time_rows",
     "what_fits",
 ]
