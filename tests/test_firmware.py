@@ -18,7 +18,7 @@ from tmlcd_core.features import Extractor
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
 from tmlcd_core.mcu import BOARDS, Board, budget, export_firmware
 from tmlcd_core.mcu.budget import STACK
-from tmlcd_core.mcu.device import EmulatedBoard, HostLibrary, build_firmware
+from tmlcd_core.mcu.device import EmulatedBoard, HostLibrary, build_firmware, make
 
 F401, F767, H743 = (BOARDS[name] for name in ("stm32f401", "stm32f767", "stm32h743"))
 COMPILERS = ["zig", *(["gnu"] if shutil.which("arm-none-eabi-gcc") else [])]
@@ -299,7 +299,7 @@ def test_sound_on_the_device(board, extractor, layout, store, compiler, tmp_path
     device = EmulatedBoard(build_firmware(folder, board, compiler), board)
     out = device.run(records(heard, labels))
     (folder / "stream.bin").write_bytes(records(heard, labels))
-    subprocess.run(["make", "-s", "host"], cwd=folder, check=True)
+    make(folder, "host")
     host = subprocess.run(["./tmlcd-host", "--stream", "stream.bin"], cwd=folder, capture_output=True, check=True)
     assert host.stdout.decode() == out
     X = extractor.transform(heard / np.float32(32768))
@@ -505,6 +505,6 @@ def test_qemu_hears_what_the_host_hears(tmp_path):
     folder = firmware.write(tmp_path)
     heard, y = clips(22050, 4, seed=1)
     (folder / "stream.bin").write_bytes(records(heard, y))
-    subprocess.run(["make", "-s", "host"], cwd=folder, check=True)
+    make(folder, "host")
     host = subprocess.run(["./tmlcd-host", "--stream", "stream.bin"], cwd=folder, capture_output=True, check=True)
     assert qemu(folder, build_firmware(folder, F401, "gnu"), "netduinoplus2") == host.stdout.decode()

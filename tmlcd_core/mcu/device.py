@@ -66,8 +66,8 @@ def host_compiler() -> list[str]:
 
 
 def make(folder: str | Path, target: str, *variables: str) -> None:
-    """`make target` in an exported project."""
-    _compile(["make", "-s", target, *variables], Path(folder))
+    """`make target` in an exported project, with this computer's compiler for the host."""
+    _compile(["make", "-s", target, f"CC={' '.join(host_compiler())}", *variables], Path(folder))
 
 
 def build_firmware(folder: str | Path, board: Board, compiler: str = "zig", whole: bool = False) -> Path:
