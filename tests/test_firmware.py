@@ -433,8 +433,7 @@ def test_the_linker_agrees_with_the_budget_of_vector_models(name, store, tmp_pat
     X, y = drifting(n=100)
     firmware = export_firmware(fitted(name, X, y), store=store)
     device = EmulatedBoard(build_firmware(firmware.write(tmp_path), F401), F401)
-    extra = firmware.configuration.samples if name == "active" else 0  # which of W are kept: a byte each
-    assert 0 <= device.static_bytes() - budget(firmware.configuration).static - extra <= 24
+    assert 0 <= device.static_bytes() - budget(firmware.configuration).static <= 24
 
 
 def test_a_stray_access_is_caught(tmp_path):

@@ -205,6 +205,8 @@ def _extra_rows(c: Configuration) -> list[Row]:
     extras.append(Row("Distances", f"{c.samples:,}", distances, False, "and the order of the nearest"))
     if c.learner in ("hybrid", "active"):
         extras.append(Row("Change test", "100", CUSUM_STATE, False, "a sum and its start for each candidate accuracy"))
+    if c.learner == "active":
+        extras.append(Row("Condensing", f"{c.samples:,}", c.samples, False, "which samples of W are kept"))
     extras.append(Row("Learner state", "", LEARNER_STATE, False, "clock, head and length of the queue"))
     extras.append(Row("Stack", "", STACK, False, "reserved by the linker script"))
     return extras
