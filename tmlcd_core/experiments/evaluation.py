@@ -1,0 +1,183 @@
+"""Honest figures of one run: every sample is predicted before it is learned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+TAPS = 100  # samples: "a 100-dimensional filter with all values of 0.01" (paper, Sec. 7.5)
+RECOVERED = 0.95  # of the accuracy before the change
+BYTES_PER_NUMBER = 4  # features, label and time are 32-bit numbers on the device (paper, Table 2)
+EXTRAS = 2  # numbers stored beside the features: label and time
+
+
+def accuracy_curve(correct: ArrayLike) -> NDArray[np.float64]:
+    """The paper's curve: hits convolved with 100 taps of 0.01; nan while fewer than 100 samples lie behind.
+
+    >>> accuracy_curve([True] * 150)[[98, 99, 149]].round(2).tolist()
+    [nan, 1.0, 1.0]
+    """
+    hits = np.asarray(correct, np.float64)
+    curve = np.full(len(hits), math.nan)
+    if len(hits) >= TAPS:
+        curve[TAPS - 1 :] = np.convolve(hits, np.full(TAPS, 1 / TAPS), mode="valid")
+    return curve
+
+
+def _metric(formula: str, span: str) -> Any:
+    return field(metadata={"formula": formula, "range": span})
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """What one learner did in one run; nan where a figure means nothing. `describe` tells what each field is."""
+
+    accuracy: float = _metric("share of samples predicted right", "0..1")
+    accuracy_before: float = _metric("the same before the first change; the whole stream if there is none", "0..1")
+    accuracy_after: float = _metric("the same from the first change on", "0..1")
+    accuracy_100: float = _metric("the same in the 100 samples after each change, mean over changes", "0..1")
+    accuracy_200: float = _metric("the same in the 200 samples after each change", "0..1")
+    accuracy_500: float = _metric("the same in the 500 samples after each change", "0..1")
+    recovery: float = _metric(
+        "samples from a change until the last 100, all after it, are predicted with 95 % of the accuracy of the "
+        "concept before; mean over changes from which the learner recovered",
+        "100..length",
+    )
+    unrecovered: int = _metric("changes from which it did not recover before the next one or the end", "0..changes")
+    final_size: int = _metric("|T| after the last sample", ">= 0")
+    largest_size: int = _metric("max over time of |T|", ">= final_size")
+    mean_size: float = _metric("mean over time of |T|", ">= 0")
+    largest_bytes: int = _metric("4 (d + 2) max |T|: features, label, time of 32 bits each", ">= 0")
+    window_bytes: int = _metric("4 (d + 2) |W|: the history window, which the paper counts apart", ">= 0")
+    delay: float = _metric("first alarm after a change - change, mean over detected changes", ">= 0 samples")
+    change_point_error: float = _metric("|estimated change point - change| at those alarms, mean", ">= 0 samples")
+    missed: int = _metric("changes without an alarm before the next change or the end", "0..changes")
+    false_alarms: int = _metric("alarms other than the first after a change, not counting while one goes on", ">= 0")
+    microseconds: float = _metric("time to predict and learn / samples", "> 0 µs")
+
+
+def describe() -> dict[str, dict[str, str]]:
+    """Formula and range of every field of `Metrics`, for tables and tooltips.
+
+    >>> describe()["accuracy"]["range"]
+    '0..1'
+    """
+    return {f.name: dict(f.metadata) for f in fields(Metrics)}
+
+
+def evaluate(
+    correct: NDArray[np.bool_],
+    sizes: NDArray[np.integer],
+    detections: Sequence[int] | NDArray[np.integer] = (),
+    change_points: Sequence[int] | NDArray[np.integer] = (),
+    changes: Sequence[int] = (),
+    ends: Sequence[int] | None = None,
+    n_features: int = 0,
+    window: int = 0,
+    seconds: float = math.nan,
+) -> Metrics:
+    """The metrics of one run.
+
+    Parameters
+    ----------
+    correct, sizes, detections, change_points
+        Of the learner's trace.
+    changes, ends
+        First sample of each new concept, and from where on it is alone; the same unless given.
+    n_features, window
+        d, and the length of the history window W.
+    seconds
+        That the run took.
+
+    Examples
+    --------
+    >>> correct = np.arange(600) % 300 >= 60  # 60 errors after 0 and after 300
+    >>> m = evaluate(correct, np.full(600, 20), detections=[349], change_points=[310], changes=[300])
+    >>> m.accuracy_100, m.delay, m.change_point_error, m.false_alarms
+    (0.4, 49.0, 10.0, 0)
+    """
+    correct = np.asarray(correct, bool)
+    n = len(correct)
+    starts = [0, *changes]
+    stops = [*changes, n]
+    ends = list(changes) if ends is None else list(ends)
+    alarms = [int(a) for a in detections]
+    curve = accuracy_curve(correct)
+    delays, errors, recoveries = [], [], []
+    true_alarms: set[int] = set()
+    for change, stop, end, before in zip(changes, stops[1:], ends, starts[:-1], strict=True):
+        found = [i for i, a in enumerate(alarms) if change <= a < stop]
+        if found:
+            delays.append(alarms[found[0]] - change)
+            errors.append(abs(int(change_points[found[0]]) - change))
+            true_alarms |= {found[0], *(i for i in found if alarms[i] < end)}
+        level = RECOVERED * float(correct[before:change].mean())
+        back = np.flatnonzero(curve[change + TAPS - 1 : stop] >= level)
+        if len(back):
+            recoveries.append(int(back[0]) + TAPS)
+    first = changes[0] if changes else n
+    sample_bytes = BYTES_PER_NUMBER * (n_features + EXTRAS)
+
+    def soon(span: int) -> float:
+        return _mean([_mean(correct[c : min(c + span, stop)]) for c, stop in zip(changes, stops[1:], strict=True)])
+
+    return Metrics(
+        accuracy=_mean(correct),
+        accuracy_before=_mean(correct[:first]),
+        accuracy_after=_mean(correct[first:]),
+        accuracy_100=soon(100),
+        accuracy_200=soon(200),
+        accuracy_500=soon(500),
+        recovery=_mean(recoveries),
+        unrecovered=len(changes) - len(recoveries),
+        final_size=int(sizes[-1]),
+        largest_size=int(sizes.max()),
+        mean_size=float(sizes.mean()),
+        largest_bytes=int(sizes.max()) * sample_bytes,
+        window_bytes=window * sample_bytes,
+        delay=_mean(delays),
+        change_point_error=_mean(errors),
+        missed=len(changes) - len(delays),
+        false_alarms=len(alarms) - len(true_alarms),
+        microseconds=1e6 * seconds / n,
+    )
+
+
+def _mean(values: ArrayLike) -> float:
+    array = np.asarray(values, np.float64)
+    return float(array.mean()) if array.size else math.nan
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and standard deviation (divisor n, as in the paper's tables) over the `n` runs that have a value."""
+
+    mean: float
+    std: float
+    n: int
+
+
+def spread(values: ArrayLike) -> Spread:
+    """
+    >>> spread([1.0, 3.0, math.nan])
+    Spread(mean=2.0, std=1.0, n=2)
+    """
+    array = np.asarray(values, np.float64)
+    array = array[~np.isnan(array)]
+    if not len(array):
+        return Spread(math.nan, math.nan, 0)
+    return Spread(float(array.mean()), float(array.std()), len(array))
+
+
+def summarise(runs: Sequence[Metrics]) -> dict[str, Spread]:
+    """Every metric's mean and spread over runs."""
+    return {f.name: spread([getattr(m, f.name) for m in runs]) for f in fields(Metrics)}
+
+
+def summary_json(summary: Mapping[str, Spread]) -> dict[str, dict[str, float | int]]:
+    return {name: {"mean": s.mean, "std": s.std, "runs": s.n} for name, s in summary.items()}

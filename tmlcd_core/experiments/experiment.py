@@ -1,0 +1,215 @@
+"""One experiment: data, a scenario and learners; and one run of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.errors import ConfigError
+from tmlcd_core.experiments.contestants import PAPER, contestant, make_learner, settings_of
+from tmlcd_core.experiments.evaluation import Metrics, evaluate
+from tmlcd_core.experiments.material import Material, SourceMaterial
+from tmlcd_core.experiments.scenario import Scenario
+from tmlcd_core.experiments.stream import Stream, compose
+from tmlcd_core.features import Extractor
+
+EXTRACTOR_SETTINGS = ("filters", "sample_rate", "n_fft", "hop")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Data, a scenario and learners; a seed makes a run of it.
+
+    Parameters
+    ----------
+    data
+        A name of `tmlcd_core.datasets.SOURCES`, or a folder.
+    scenario
+        What the stream is.
+    learners
+        Names of `CONTESTANTS`.
+    settings
+        Settings that differ from the paper's, for each learner.
+    extractor
+        Settings of `Extractor` that differ from the paper's.
+
+    Examples
+    --------
+    >>> from tmlcd_core.experiments import make_scenario
+    >>> experiment = Experiment("digits", make_scenario("class-change", ("3", "5"), 60, 30, new="8"), ("hybrid",))
+    >>> round(experiment.run(seed=0).learners["hybrid"].metrics.accuracy, 2)
+    0.95
+    """
+
+    data: str
+    scenario: Scenario
+    learners: tuple[str, ...] = PAPER
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    extractor: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "learners", tuple(self.learners))
+        if not self.learners or len(set(self.learners)) != len(self.learners):
+            raise ConfigError(f"learners={list(self.learners)}; name at least one, and none twice")
+        for name in self.learners:
+            contestant(name)
+        for name, changed in self.settings.items():
+            if name not in self.learners:
+                raise ConfigError(f"settings for {name!r}, which is not among the learners {', '.join(self.learners)}")
+            settings_of(name, self.size, changed=changed)
+        for name in self.extractor:
+            if name not in EXTRACTOR_SETTINGS:
+                raise ConfigError(f"the extractor has no setting {name!r}; it has {', '.join(EXTRACTOR_SETTINGS)}")
+
+    @property
+    def size(self) -> int:
+        """100·λ: initial samples, and the bound of T and W unless set otherwise."""
+        return self.scenario.train * self.scenario.start.size
+
+    def material(self) -> SourceMaterial:
+        values: dict[str, Any] = {k: tuple(v) if k == "filters" else v for k, v in self.extractor.items()}
+        return SourceMaterial(self.data, self.scenario.names, Extractor(**values) if values else None)
+
+    def all_settings(self, seed: int = 0) -> dict[str, dict[str, Any]]:
+        return {name: settings_of(name, self.size, seed, self.settings.get(name)) for name in self.learners}
+
+    def run(self, seed: int = 0, material: Material | None = None) -> Run:
+        """One run: every learner over the same samples."""
+        return self.run_stream(compose(self.scenario, material or self.material(), seed), seed)
+
+    def run_stream(self, stream: Stream, seed: int = 0) -> Run:
+        """The same over a stream that is there already."""
+        found = {}
+        for name in self.learners:
+            model = make_learner(name, self.size, seed, self.settings.get(name))
+            model.fit(stream.X0, stream.y0)
+            started = time.perf_counter()
+            trace = model.run(stream.X, stream.y)
+            seconds = time.perf_counter() - started
+            found[name] = LearnerRun.of(trace, stream, int(getattr(model, "window", 0)), seconds)
+        names = stream.scenario.names
+        return Run(seed, names, stream.changes, stream.ends, found)
+
+    def to_json(self) -> dict[str, Any]:
+        found = {
+            "data": self.data,
+            "scenario": self.scenario.to_json(),
+            "learners": list(self.learners),
+            "settings": {name: dict(changed) for name, changed in self.settings.items()},
+            "extractor": dict(self.extractor),
+        }
+        return json.loads(json.dumps(found))
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Experiment:
+        return cls(
+            found["data"],
+            Scenario.from_json(found["scenario"]),
+            tuple(found["learners"]),
+            found["settings"],
+            found["extractor"],
+        )
+
+    def key(self, seed: int) -> str:
+        """Names the run of this seed among all runs."""
+        text = json.dumps([self.to_json(), seed], sort_keys=True)
+        return blake2b(text.encode(), digest_size=10).hexdigest()
+
+
+@dataclass(frozen=True)
+class LearnerRun:
+    """What one learner did in one run."""
+
+    correct: NDArray[np.bool_]
+    sizes: NDArray[np.int32]
+    detections: NDArray[np.int64]
+    change_points: NDArray[np.int64]
+    metrics: Metrics
+    window: int
+    n_features: int
+    seconds: float
+
+    @classmethod
+    def of(cls, trace: Any, stream: Stream, window: int, seconds: float) -> LearnerRun:
+        correct = np.asarray(trace.predictions == stream.y)
+        return cls.measured(
+            correct,
+            np.asarray(trace.sizes, np.int32),
+            trace.detections,
+            trace.change_points,
+            stream.changes,
+            stream.ends,
+            window,
+            stream.X.shape[1],
+            seconds,
+        )
+
+    @classmethod
+    def measured(
+        cls,
+        correct: NDArray[np.bool_],
+        sizes: NDArray[np.int32],
+        detections: NDArray[np.int64],
+        change_points: NDArray[np.int64],
+        changes: Sequence[int],
+        ends: Sequence[int],
+        window: int,
+        n_features: int,
+        seconds: float,
+    ) -> LearnerRun:
+        metrics = evaluate(correct, sizes, detections, change_points, changes, ends, n_features, window, seconds)
+        return cls(correct, sizes, detections, change_points, metrics, window, n_features, seconds)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of an experiment: the classes that were drawn, the changes, and what each learner did."""
+
+    seed: int
+    names: tuple[str, ...]
+    changes: tuple[int, ...]
+    ends: tuple[int, ...]
+    learners: dict[str, LearnerRun]
+
+
+def grid(base: Experiment, axes: Mapping[str, Sequence[Any]]) -> list[Experiment]:
+    """Every combination of settings: `threshold` is set for all learners that have it, `hybrid.threshold` for one,
+    `extractor.sample_rate` for the extractor, `train` for the scenario.
+
+    Examples
+    --------
+    >>> from tmlcd_core.experiments import make_scenario
+    >>> base = Experiment("digits", make_scenario("none", 2, 60, 30))
+    >>> found = grid(base, {"threshold": [10.0, 25.0], "hybrid.max_size": [50, 100]})
+    >>> len(found), found[-1].settings["hybrid"]
+    (4, {'threshold': 25.0, 'max_size': 100})
+    """
+    return [_with(base, zip(axes, values, strict=True)) for values in product(*axes.values())]
+
+
+def _with(base: Experiment, chosen: Iterator[tuple[str, Any]]) -> Experiment:
+    settings = {name: dict(base.settings.get(name, {})) for name in base.learners}
+    extractor = dict(base.extractor)
+    scenario = base.scenario
+    for name, value in chosen:
+        owner, _, key = name.rpartition(".")
+        if owner == "extractor":
+            extractor[key] = value
+        elif name == "train":
+            scenario = replace(scenario, train=value)
+        else:
+            owners = [owner] if owner else [c for c in base.learners if key in contestant(c).parameters()]
+            if not owners or not set(owners) <= set(base.learners):
+                raise ConfigError(f"no learner of {', '.join(base.learners)} has a setting {name!r}")
+            for one in owners:
+                settings[one][key] = value
+    kept = {name: changed for name, changed in settings.items() if changed}
+    return replace(base, scenario=scenario, settings=kept, extractor=extractor)

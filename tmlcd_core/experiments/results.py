@@ -1,0 +1,229 @@
+"""The folder of a sweep: one file for each run, and a list of what was asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.datasets.arrayfile import TEMPORARY, read_arrays, write_arrays
+from tmlcd_core.errors import DataError
+from tmlcd_core.experiments.evaluation import Metrics, Spread, accuracy_curve, summarise
+from tmlcd_core.experiments.experiment import Experiment, LearnerRun, Run
+
+FORMAT = 1  # of the folder; raised when an older one could not be read any more
+INDEX = "sweep.json"
+RUNS = "runs"
+SUFFIX = ".run"
+
+
+class NoResults(DataError):
+    """A folder without results."""
+
+
+class OtherVersion(DataError):
+    """Results that another version of this package wrote."""
+
+
+class DamagedRun(UserWarning):
+    """A run's file is damaged; the run is done again."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Mean and standard deviation over runs, one entry per sample."""
+
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
+
+
+class Results:
+    """The runs of one or more experiments.
+
+    Parameters
+    ----------
+    asked
+        Experiments, each with the seeds of its runs.
+    runs
+        By `Experiment.key(seed)`; those that are not done yet are absent.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tmlcd_core.experiments import Experiment, make_scenario, sweep
+    >>> experiment = Experiment("digits", make_scenario("none", 2, 40, 20), ("condensed", "cit"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = sweep([experiment], range(3), folder=folder, jobs=1)
+    ...     results = Results.load(folder)
+    >>> round(results.summary(experiment)["cit"]["accuracy"].mean, 2)
+    0.98
+    """
+
+    def __init__(self, asked: Sequence[tuple[Experiment, Sequence[int]]], runs: Mapping[str, Run]) -> None:
+        self.asked = [(experiment, list(seeds)) for experiment, seeds in asked]
+        self._runs = dict(runs)
+
+    @property
+    def experiments(self) -> list[Experiment]:
+        return [experiment for experiment, _ in self.asked]
+
+    def runs(self, experiment: Experiment) -> list[Run]:
+        """The runs of an experiment that are done, in the order of their seeds."""
+        seeds = next((seeds for one, seeds in self.asked if one == experiment), [])
+        keys = (experiment.key(seed) for seed in seeds)
+        return [self._runs[key] for key in keys if key in self._runs]
+
+    @property
+    def missing(self) -> int:
+        """Runs that were asked for and are not there."""
+        return sum(e.key(seed) not in self._runs for e, seeds in self.asked for seed in seeds)
+
+    def metrics(self, experiment: Experiment, learner: str) -> list[Metrics]:
+        return [run.learners[learner].metrics for run in self.runs(experiment)]
+
+    def summary(self, experiment: Experiment) -> dict[str, dict[str, Spread]]:
+        """Mean and standard deviation of every metric, by learner."""
+        return {name: summarise(self.metrics(experiment, name)) for name in experiment.learners}
+
+    def accuracy(self, experiment: Experiment, learner: str) -> Curve:
+        """The paper's accuracy curve over runs."""
+        return _curve([accuracy_curve(run.learners[learner].correct) for run in self.runs(experiment)])
+
+    def sizes(self, experiment: Experiment, learner: str) -> Curve:
+        """|T| over runs."""
+        return _curve([run.learners[learner].sizes for run in self.runs(experiment)])
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each run and learner, for a table."""
+        return [
+            {
+                "experiment": number,
+                "data": experiment.data,
+                "learner": name,
+                "seed": run.seed,
+                "classes": " ".join(run.names),
+                **asdict(one.metrics),
+            }
+            for number, experiment in enumerate(self.experiments)
+            for run in self.runs(experiment)
+            for name, one in run.learners.items()
+        ]
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Results:
+        """The results in a folder; a `DataError` if they are damaged or of another version."""
+        folder = Path(folder)
+        asked = read_index(folder)
+        keys = [experiment.key(seed) for experiment, seeds in asked for seed in seeds]
+        paths = {key: run_path(folder, key) for key in keys}
+        return cls(asked, {key: read_run(path) for key, path in paths.items() if path.exists()})
+
+
+def _curve(lines: Iterable[NDArray]) -> Curve:
+    array = np.array(list(lines), np.float64)
+    return Curve(array.mean(axis=0), array.std(axis=0))
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+def run_path(folder: Path, key: str) -> Path:
+    return folder / RUNS / f"{key}{SUFFIX}"
+
+
+def write_run(path: Path, run: Run) -> None:
+    arrays: dict[str, NDArray] = {}
+    learners: dict[str, Any] = {}
+    for number, (name, one) in enumerate(run.learners.items()):
+        arrays[f"correct{number}"] = np.packbits(one.correct)
+        arrays[f"sizes{number}"] = np.asarray(one.sizes, np.int32)
+        arrays[f"detections{number}"] = np.asarray(one.detections, np.int64)
+        arrays[f"change_points{number}"] = np.asarray(one.change_points, np.int64)
+        learners[name] = {"window": one.window, "n_features": one.n_features, "seconds": one.seconds}
+    meta = {"format": FORMAT, "seed": run.seed, "names": run.names, "changes": run.changes, "ends": run.ends}
+    write_arrays(path, arrays, {**meta, "learners": learners})
+
+
+def read_run(path: Path) -> Run:
+    arrays, meta = read_arrays(path)
+    if meta.get("format") != FORMAT:
+        raise _other_version(path, meta.get("format"))
+    changes, ends = tuple(meta["changes"]), tuple(meta["ends"])
+    learners = {}
+    for number, (name, one) in enumerate(meta["learners"].items()):
+        sizes = arrays[f"sizes{number}"]
+        correct = np.unpackbits(arrays[f"correct{number}"], count=len(sizes)).astype(bool)
+        alarms = arrays[f"detections{number}"], arrays[f"change_points{number}"]
+        learners[name] = LearnerRun.measured(
+            correct, sizes, *alarms, changes, ends, one["window"], one["n_features"], one["seconds"]
+        )
+    return Run(meta["seed"], tuple(meta["names"]), changes, ends, learners)
+
+
+def finished_run(folder: Path, key: str) -> Run | None:
+    """A run that is done; a damaged one is reported and counts as not done."""
+    path = run_path(folder, key)
+    try:
+        return read_run(path)
+    except FileNotFoundError:
+        return None
+    except OtherVersion:
+        raise
+    except DataError as error:
+        warnings.warn(f"{error}; the run is done again", DamagedRun, stacklevel=2)
+        return None
+
+
+def write_index(folder: Path, asked: Sequence[tuple[Experiment, Sequence[int]]]) -> None:
+    """The list of what was asked for; replaced in one step."""
+    import tmlcd_core
+
+    content = [{"experiment": experiment.to_json(), "seeds": list(seeds)} for experiment, seeds in asked]
+    whole = {"format": FORMAT, "version": tmlcd_core.__version__, "digest": _digest(content), "asked": content}
+    write_text(folder / INDEX, json.dumps(whole, indent=1))
+
+
+def read_index(folder: Path) -> list[tuple[Experiment, list[int]]]:
+    path = folder / INDEX
+    try:
+        whole = json.loads(path.read_text(encoding="utf-8"))
+        if whole["format"] != FORMAT:
+            raise _other_version(path, whole["format"])
+        if whole["digest"] != _digest(whole["asked"]):
+            raise DataError(f"{path} is damaged: its digest does not match; run the sweep again in another folder")
+        return [(Experiment.from_json(one["experiment"]), list(one["seeds"])) for one in whole["asked"]]
+    except FileNotFoundError:
+        raise NoResults(f"{folder} holds no results: there is no {INDEX} in it") from None
+    except DataError:
+        raise
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path} is damaged ({error}); run the sweep again in another folder") from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file all or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _digest(content: Any) -> str:
+    return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def _other_version(path: Path, found: Any) -> OtherVersion:
+    return OtherVersion(f"{path} is of another version: its format is {found!r}, this one reads {FORMAT}")

@@ -1,0 +1,450 @@
+"""A scenario is data: what the stream begins with, and one drift after the other, in one list.
+
+A concept says, for each label, where its samples come from: which class of the data (a word, a kind of image) and what
+disturbs it. A drift makes a new concept out of an old one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from tmlcd_core.errors import ConfigError
+from tmlcd_core.validation import real_number, whole_number
+
+TRAIN = 100  # samples per class to begin with (paper, Sec. 7.3)
+PER_CLASS = {"audio": 750, "image": 500, "vector": 500}  # samples per class before and after a change (paper, Sec. 7.3)
+VERY_NOISY = "very noisy"  # the noisy variant of the speech commands, the paper's second drift
+NO_EFFECT = ""
+_WORDS = 1  # names the random numbers that draw classes
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the samples of one label come from: a class of the data, and what disturbs it, if anything."""
+
+    word: str
+    effect: str = NO_EFFECT
+    strength: float = 0.0
+
+
+World = dict[str, Origin]  # one concept: each label's origin
+
+
+@dataclass(frozen=True)
+class Concept:
+    """What the stream begins with.
+
+    Parameters
+    ----------
+    classes
+        Their names, or how many are to be drawn by the seed of each run.
+    """
+
+    classes: tuple[str, ...] | int = 2
+
+    kind: ClassVar[str] = "concept"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.classes, int):
+            whole_number("classes", self.classes, 2)
+            return
+        object.__setattr__(self, "classes", tuple(self.classes))
+        if len(self.classes) < 2 or len(set(self.classes)) != len(self.classes):
+            raise ConfigError(f"classes={list(self.classes)}; name at least two, and none twice")
+
+    @property
+    def size(self) -> int:
+        return self.classes if isinstance(self.classes, int) else len(self.classes)
+
+
+@dataclass(frozen=True)
+class Drift:
+    """What changes, and when.
+
+    Parameters
+    ----------
+    at
+        Index of the first sample of the new concept.
+    over
+        Over this many samples the probability that a sample is of the new concept grows from 0 to 1; 0 is abrupt.
+    """
+
+    at: int
+    over: int = field(default=0, kw_only=True)
+
+    kind: ClassVar[str] = "drift"
+
+    def __post_init__(self) -> None:
+        whole_number("at", self.at, 1)
+        whole_number("over", self.over, 0)
+
+    def apply(self, worlds: Sequence[World]) -> World:
+        """The new concept; `worlds` are all before it, the last one being replaced."""
+        raise NotImplementedError
+
+    def complete(self, names: Sequence[str], spare: list[str]) -> Self:
+        """The same drift with the names that were left open filled in, new ones taken from `spare`."""
+        return self
+
+
+@dataclass(frozen=True)
+class ClassChange(Drift):
+    """Another class takes the place, and the label, of one of the classes: the paper's "one class changes".
+
+    Parameters
+    ----------
+    old, new
+        A label of the concept, and a class of the data; the first label, and a drawn class, unless given.
+    """
+
+    old: str | None = None
+    new: str | None = None
+
+    kind = "class-change"
+
+    def complete(self, names: Sequence[str], spare: list[str]) -> Self:
+        return replace(self, old=self.old or names[0], new=self.new or _draw(spare, self))
+
+    def apply(self, worlds: Sequence[World]) -> World:
+        world = worlds[-1]
+        return {**world, self.old: replace(_of(world, self.old, self), word=str(self.new))}  # type: ignore[dict-item]
+
+
+@dataclass(frozen=True)
+class Noise(Drift):
+    """From now on every sample is disturbed: a microphone or a camera fails.
+
+    Parameters
+    ----------
+    effect
+        "very noisy", the noisy variant of the speech commands as in the paper, or a name of
+        `tmlcd_core.features.EFFECTS`.
+    strength
+        From 0 (as before) to 1 (fully).
+    """
+
+    effect: str = VERY_NOISY
+    strength: float = 1.0
+
+    kind = "noise"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real_number("strength", self.strength, 0.0, 1.0)
+        from tmlcd_core.features import EFFECTS
+
+        if self.effect != VERY_NOISY and self.effect not in EFFECTS:
+            raise ConfigError(f"effect={self.effect!r} is not known: choose {VERY_NOISY}, {', '.join(EFFECTS)}")
+
+    def apply(self, worlds: Sequence[World]) -> World:
+        effect, strength = (self.effect, float(self.strength)) if self.strength > 0 else (NO_EFFECT, 0.0)
+        return {label: Origin(origin.word, effect, strength) for label, origin in worlds[-1].items()}
+
+
+@dataclass(frozen=True)
+class ClassAdded(Drift):
+    """A label that was never there; a drawn class unless `new` is given."""
+
+    new: str | None = None
+
+    kind = "class-added"
+
+    def complete(self, names: Sequence[str], spare: list[str]) -> Self:
+        return replace(self, new=self.new or _draw(spare, self))
+
+    def apply(self, worlds: Sequence[World]) -> World:
+        world, new = worlds[-1], str(self.new)
+        if new in world:
+            raise ConfigError(f"{_told(self)} adds {new!r}, which is there already")
+        first = next(iter(world.values()))  # what disturbs the others disturbs the new one
+        return {**world, new: replace(first, word=new)}
+
+
+@dataclass(frozen=True)
+class ClassRemoved(Drift):
+    """A label that does not come any more; the first one unless `old` is given."""
+
+    old: str | None = None
+
+    kind = "class-removed"
+
+    def complete(self, names: Sequence[str], spare: list[str]) -> Self:
+        return replace(self, old=self.old or names[0])
+
+    def apply(self, worlds: Sequence[World]) -> World:
+        world = worlds[-1]
+        _of(world, self.old, self)
+        if len(world) < 3:
+            raise ConfigError(f"{_told(self)} leaves one class of {len(world)}; begin with at least 3")
+        return {label: origin for label, origin in world.items() if label != self.old}
+
+
+@dataclass(frozen=True)
+class LabelsSwapped(Drift):
+    """Two labels change places: what was called one is now called the other. The first two unless given."""
+
+    first: str | None = None
+    second: str | None = None
+
+    kind = "labels-swapped"
+
+    def complete(self, names: Sequence[str], spare: list[str]) -> Self:
+        first = self.first or next(name for name in names if name != self.second)
+        return replace(self, first=first, second=self.second or next(name for name in names if name != first))
+
+    def apply(self, worlds: Sequence[World]) -> World:
+        world = worlds[-1]
+        one, other = _of(world, self.first, self), _of(world, self.second, self)
+        if self.first == self.second:
+            raise ConfigError(f"{_told(self)} swaps {self.first!r} with itself; name two labels")
+        return {**world, self.first: other, self.second: one}  # type: ignore[dict-item]
+
+
+@dataclass(frozen=True)
+class Return(Drift):
+    """An earlier concept comes back: concept number `to`, 0 being what the stream began with."""
+
+    to: int = 0
+
+    kind = "return"
+
+    def apply(self, worlds: Sequence[World]) -> World:
+        if not 0 <= self.to < len(worlds):
+            raise ConfigError(f"{_told(self)} goes back to concept {self.to}; there are 0 to {len(worlds) - 1}")
+        return dict(worlds[self.to])
+
+
+Step = Concept | Drift
+KINDS: dict[str, type[Concept] | type[Drift]] = {
+    kind.kind: kind for kind in (Concept, ClassChange, Noise, ClassAdded, ClassRemoved, LabelsSwapped, Return)
+}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A stream in words: what it begins with, its drifts in the order of time, and how long it is.
+
+    Parameters
+    ----------
+    steps
+        A `Concept`, then drifts.
+    length
+        Samples of the stream.
+    train
+        Samples per class to begin with.
+
+    Examples
+    --------
+    >>> scenario = Scenario([Concept(("yes", "no")), ClassChange(1500, "yes", "up"), Noise(3000)], length=4500)
+    >>> scenario.worlds()[1]["yes"].word, scenario.changes
+    ('up', (1500, 3000))
+    >>> Scenario.from_json(scenario.to_json()) == scenario
+    True
+    >>> Scenario([Concept(2), ClassChange(1500)], 3000).complete(["yes", "no", "up"], seed=1).names
+    ('up', 'yes', 'no')
+    """
+
+    steps: tuple[Step, ...]
+    length: int
+    train: int = TRAIN
+
+    def __post_init__(self) -> None:
+        steps = tuple(self.steps)
+        object.__setattr__(self, "steps", steps)
+        whole_number("length", self.length, 1)
+        whole_number("train", self.train, 1)
+        if not steps or not isinstance(steps[0], Concept) or not all(isinstance(s, Drift) for s in steps[1:]):
+            raise ConfigError("a scenario is a Concept and then drifts, such as [Concept(2), ClassChange(at=1500)]")
+        for number, drift in enumerate(self.drifts):
+            after = self.drifts[number + 1] if number + 1 < len(self.drifts) else None
+            if drift.at >= self.length:
+                raise ConfigError(f"{_told(drift)} comes after the end: the stream has {self.length} samples")
+            if after is not None and after.at < drift.at:
+                raise ConfigError(f"{_told(after)} comes before {_told(drift)}: list the drifts in the order of time")
+            end = self.length if after is None else after.at
+            if drift.at + drift.over > end:
+                raise ConfigError(f"{_told(drift)} takes {drift.over} samples, but ends at sample {end} at the latest")
+        if isinstance(self.start.classes, tuple) and not self.is_open:
+            self.worlds()
+
+    @property
+    def start(self) -> Concept:
+        return self.steps[0]  # type: ignore[return-value]
+
+    @property
+    def drifts(self) -> tuple[Drift, ...]:
+        return self.steps[1:]  # type: ignore[return-value]
+
+    @property
+    def changes(self) -> tuple[int, ...]:
+        """Where new concepts begin; drifts at the same time are one change."""
+        return tuple(sorted({drift.at for drift in self.drifts}))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a run has names to draw."""
+        return isinstance(self.start.classes, int) or any(
+            value is None for drift in self.drifts for value in vars(drift).values()
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every class that is named, labels and classes of the data alike."""
+        found = list(self.start.classes) if isinstance(self.start.classes, tuple) else []
+        for drift in self.drifts:
+            found += [getattr(drift, f) for f in ("old", "new", "first", "second") if getattr(drift, f, None)]
+        return tuple(dict.fromkeys(found))
+
+    def complete(self, available: Sequence[str], seed: int) -> Scenario:
+        """The scenario of one run: the names that were left open, drawn from `available`."""
+        unknown = [name for name in self.names if name not in available]
+        if unknown:
+            raise ConfigError(f"there is no class {unknown[0]!r}; there are {_listed(available)}")
+        rng = np.random.default_rng([seed, _WORDS])
+        spare = [name for name in rng.permutation(np.array(available)).tolist() if name not in self.names]
+        classes = self.start.classes
+        if isinstance(classes, int):
+            named = [d.old for d in self.drifts if isinstance(d, ClassChange | ClassRemoved) and d.old]
+            named += [n for d in self.drifts if isinstance(d, LabelsSwapped) for n in (d.first, d.second) if n]
+            kept = list(dict.fromkeys(named))
+            if classes - len(kept) > len(spare):
+                raise ConfigError(f"{classes} classes are wanted; the data have {len(available)}: {_listed(available)}")
+            while len(kept) < classes:
+                kept.append(spare.pop(0))
+            classes = tuple(kept[:classes])
+        return replace(self, steps=(Concept(classes), *(drift.complete(classes, spare) for drift in self.drifts)))
+
+    def worlds(self) -> list[World]:
+        """The concepts, one after the other; the drifts must have their names."""
+        if isinstance(self.start.classes, int) or self.is_open:
+            raise ConfigError("this scenario leaves names open: complete(available, seed) draws them")
+        worlds: list[World] = [{name: Origin(name) for name in self.start.classes}]
+        for drift in self.drifts:
+            worlds.append(drift.apply(worlds))
+        return worlds
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for a file or a link."""
+        steps = [{"kind": step.kind, **asdict(step)} for step in self.steps]
+        return json.loads(json.dumps({"steps": steps, "length": self.length, "train": self.train}))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any] | str) -> Scenario:
+        """The scenario that `to_json` gave; a `ConfigError` says what is wrong with any other."""
+        try:
+            found = json.loads(data) if isinstance(data, str) else data
+            steps = [_step(step) for step in found["steps"]]
+            return cls(tuple(steps), found["length"], found.get("train", TRAIN))
+        except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+            raise ConfigError(f"this is not a scenario ({type(error).__name__}: {error})") from error
+
+
+def _step(data: Mapping[str, Any]) -> Step:
+    values = dict(data)
+    name = values.pop("kind")
+    if name not in KINDS:
+        raise ConfigError(f"there is no step {name!r}; there are {', '.join(KINDS)}")
+    kind = KINDS[name]
+    allowed = {f.name for f in fields(kind)}
+    needed = {f.name for f in fields(kind) if f.default is MISSING}
+    if unknown := set(values) - allowed:
+        raise ConfigError(f"a step {name!r} has no {sorted(unknown)[0]!r}; it has {', '.join(sorted(allowed))}")
+    if missing := needed - set(values):
+        raise ConfigError(f"a step {name!r} needs {sorted(missing)[0]!r}")
+    if isinstance(values.get("classes"), list):
+        values["classes"] = tuple(values["classes"])
+    return kind(**values)
+
+
+def _of(world: World, label: str | None, drift: Drift) -> Origin:
+    if label not in world:
+        raise ConfigError(f"{_told(drift)} is about {label!r}; the labels then are {_listed(world)}")
+    return world[label]
+
+
+def _draw(spare: list[str], drift: Drift) -> str:
+    if not spare:
+        raise ConfigError(f"{_told(drift)} needs a class more than the data have; take fewer classes")
+    return spare.pop(0)
+
+
+def _told(drift: Drift) -> str:
+    return f"the drift {drift.kind!r} at sample {drift.at}"
+
+
+def _listed(names: Sequence[str] | Mapping[str, Any], most: int = 40) -> str:
+    shown = list(names)
+    return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
+
+
+# -- scenarios by name -----------------------------------------------------------------------------------------------
+
+DRIFTS: dict[str, str] = {
+    "class-change": "half-way another class takes the place of one: the paper's change",
+    "noise": "half-way noise sets in: the paper's failing microphone",
+    "class-added": "half-way a class more",
+    "class-removed": "half-way a class less",
+    "labels-swapped": "half-way two labels change places",
+    "gradual": "as class-change, little by little over a third of what follows",
+    "recurring": "as class-change, and back again",
+    "several": "a class change, then noise, then two labels change places",
+    "none": "nothing changes",
+}
+_CONCEPTS = {"recurring": 3, "several": 4}  # concepts one after the other; the others have two
+
+
+def make_scenario(
+    drift: str,
+    classes: int | Sequence[str] = 2,
+    per_class: int = PER_CLASS["audio"],
+    train: int = TRAIN,
+    new: str | None = None,
+    effect: str = VERY_NOISY,
+    strength: float = 1.0,
+) -> Scenario:
+    """A scenario of `DRIFTS` in the paper's protocol: `per_class` samples of each class in every concept.
+
+    Parameters
+    ----------
+    drift
+        A name of `DRIFTS`.
+    classes
+        How many, or which.
+    new
+        The class that comes in; drawn unless given.
+    effect, strength
+        What the noise is, for `noise` and `several`.
+
+    Examples
+    --------
+    >>> scenario = make_scenario("class-change", classes=3)
+    >>> scenario.length, scenario.changes
+    (4500, (2250,))
+    """
+    if drift not in DRIFTS:
+        raise ConfigError(f"there is no drift {drift!r}; there are {', '.join(DRIFTS)}")
+    start = Concept(classes if isinstance(classes, int) else tuple(classes))
+    n = whole_number("per_class", per_class, 1) * start.size
+    drifts: dict[str, list[Drift]] = {
+        "class-change": [ClassChange(n, new=new)],
+        "noise": [Noise(n, effect, strength)],
+        "class-added": [ClassAdded(n, new)],
+        "class-removed": [ClassRemoved(n)],
+        "labels-swapped": [LabelsSwapped(n)],
+        "gradual": [ClassChange(n, new=new, over=n // 3)],
+        "recurring": [ClassChange(n, new=new), Return(2 * n)],
+        "several": [ClassChange(n, new=new), Noise(2 * n, effect, strength), LabelsSwapped(3 * n)],
+        "none": [],
+    }
+    length = n * concepts_of(drift) + {"class-added": per_class, "class-removed": -per_class}.get(drift, 0)
+    return Scenario((start, *drifts[drift]), length, train)
+
+
+def concepts_of(drift: str) -> int:
+    """How many times `per_class` samples of a class a scenario of `DRIFTS` takes; "none" is as long as a change."""
+    return _CONCEPTS.get(drift, 2)

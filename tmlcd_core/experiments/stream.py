@@ -1,0 +1,156 @@
+"""From a scenario, data and a seed to the samples of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.errors import ConfigError
+from tmlcd_core.experiments.material import Material, check_count
+from tmlcd_core.experiments.scenario import PER_CLASS, TRAIN, Origin, Scenario, concepts_of
+
+_ORDER, _MEDIA = 2, 3  # name the random numbers that order the labels and pick the media
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The samples of one run, and what is behind each of them.
+
+    `X0`, `y0` to begin with; row t of `X` has label `y[t]`. `changes` are where new concepts begin, `ends` where each
+    of them has replaced the old one. Sample t comes from `origins[origin[t]]`, medium `index[t]`; the same with 0 for
+    the initial ones.
+    """
+
+    X0: NDArray[np.float32]
+    y0: NDArray[np.str_]
+    X: NDArray[np.float32]
+    y: NDArray[np.str_]
+    changes: tuple[int, ...]
+    ends: tuple[int, ...]
+    origins: tuple[Origin, ...]
+    origin0: NDArray[np.int64]
+    index0: NDArray[np.int64]
+    origin: NDArray[np.int64]
+    index: NDArray[np.int64]
+    scenario: Scenario  # with the names drawn
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The order of a stream before any data are touched: labels and origins, the initial ones first."""
+
+    scenario: Scenario
+    labels: list[str]
+    origins: tuple[Origin, ...]
+    origin: NDArray[np.int64]
+
+    @property
+    def needed(self) -> dict[str, int]:
+        """How many media of each class the run takes."""
+        total: dict[str, int] = {}
+        for number, count in zip(*np.unique(self.origin, return_counts=True), strict=True):
+            word = self.origins[number].word
+            total[word] = total.get(word, 0) + int(count)
+        return total
+
+
+def plan(scenario: Scenario, material: Material, seed: int) -> Plan:
+    """Draw the classes and the order of labels; each class is equally frequent between two changes."""
+    scenario = scenario.complete(material.classes, seed)
+    worlds = scenario.worlds()
+    rng = np.random.default_rng([seed, _ORDER])
+    concept = np.zeros(scenario.length, np.int64)
+    starts = [drift.at for drift in scenario.drifts]
+    for number, drift in enumerate(scenario.drifts, 1):
+        later = np.arange(scenario.length) - drift.at
+        chance = np.clip((later + 1) / max(drift.over, 1), 0, 1)
+        fresh = (later >= 0) & (rng.random(scenario.length) < chance)
+        concept[fresh] = number
+    labels: list[str] = [""] * scenario.length
+    bounds = sorted({0, *starts, scenario.length})
+    for begin, end in pairwise(bounds):
+        for number in np.unique(concept[begin:end]):
+            places = begin + np.flatnonzero(concept[begin:end] == number)
+            names = list(worlds[number])
+            turn = rng.permutation(np.resize(rng.permutation(len(names)), len(places)))
+            for place, name in zip(places.tolist(), turn.tolist(), strict=True):
+                labels[place] = names[name]
+    first = [name for name in worlds[0] for _ in range(scenario.train)]
+    first = [first[i] for i in rng.permutation(len(first)).tolist()]
+    found = [worlds[0][name] for name in first]
+    found += [worlds[number][name] for number, name in zip(concept.tolist(), labels, strict=True)]
+    origins = tuple(dict.fromkeys(found))
+    numbers = {origin: i for i, origin in enumerate(origins)}
+    return Plan(scenario, first + labels, origins, np.array([numbers[o] for o in found]))
+
+
+def compose(scenario: Scenario, material: Material, seed: int = 0) -> Stream:
+    """The samples of one run. Nothing is drawn twice, not even disturbed in two ways.
+
+    Examples
+    --------
+    >>> from tmlcd_core.experiments import SourceMaterial, compose, make_scenario
+    >>> stream = compose(make_scenario("class-change", 2, per_class=20, train=10), SourceMaterial("digits"), seed=0)
+    >>> stream.X0.shape, stream.X.shape, stream.changes
+    ((20, 3136), (80, 3136), (40,))
+    """
+    order = plan(scenario, material, seed)
+    needed = order.needed
+    rng = np.random.default_rng([seed, _MEDIA])
+    for word, n in needed.items():
+        check_count(material, word, n)
+    X: NDArray[np.float32] | None = None
+    index = np.empty(len(order.labels), np.int64)
+    chosen: dict[str, NDArray[np.int64]] = {}
+    used = dict.fromkeys(needed, 0)
+    for number, origin in enumerate(order.origins):
+        features, numbers = material.pool(origin, needed[origin.word])
+        check_count(material, origin.word, needed[origin.word], len(features))
+        if origin.word not in chosen:
+            chosen[origin.word] = rng.permutation(len(features))
+        places = np.flatnonzero(order.origin == number)
+        begin = used[origin.word]
+        rows = chosen[origin.word][begin : begin + len(places)]
+        used[origin.word] += len(places)
+        if X is None:
+            X = np.empty((len(order.labels), features.shape[1]), np.float32)
+        X[places] = features[rows]
+        index[places] = numbers[rows]
+    assert X is not None
+    y = np.array(order.labels)
+    n0 = len(y) - order.scenario.length
+    return Stream(
+        X[:n0],
+        y[:n0],
+        X[n0:],
+        y[n0:],
+        order.scenario.changes,
+        tuple(max(d.at + d.over for d in order.scenario.drifts if d.at == at) for at in order.scenario.changes),
+        order.origins,
+        order.origin[:n0],
+        index[:n0],
+        order.origin[n0:],
+        index[n0:],
+        order.scenario,
+    )
+
+
+def fitting_sizes(material: Material, drift: str, classes: Sequence[str] | None = None) -> tuple[int, int]:
+    """Initial samples and samples per concept, per class: the paper's where the data suffice, else what they allow."""
+    if unknown := [word for word in classes or () if word not in material.classes]:
+        raise ConfigError(
+            f"there is no class {unknown[0]!r} in {material.name}; there are {', '.join(material.classes)}"
+        )
+    fewest = min(material.count(word) for word in classes or material.classes)
+    concepts, per_class = concepts_of(drift), PER_CLASS[material.kind]
+    if fewest >= TRAIN + concepts * per_class:
+        return TRAIN, per_class
+    train = max(1, min(TRAIN, fewest // 5))
+    return train, max(1, (fewest - train) // concepts)

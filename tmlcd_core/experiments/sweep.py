@@ -1,0 +1,200 @@
+"""Many runs: on all cores or on a Dask cluster, resumable, the same whatever does the work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tmlcd_core.errors import ConfigError
+from tmlcd_core.experiments.experiment import Experiment, Run
+from tmlcd_core.experiments.material import SourceMaterial
+from tmlcd_core.experiments.results import (
+    NoResults,
+    Results,
+    finished_run,
+    read_index,
+    run_path,
+    write_index,
+    write_run,
+)
+from tmlcd_core.experiments.scenario import Origin
+from tmlcd_core.experiments.stream import plan
+from tmlcd_core.progress import Progress, silent
+from tmlcd_core.validation import whole_number
+
+RETRIES = 5  # times that a Dask task is given to another worker before it counts as failed
+
+Task = tuple[Experiment, int]
+
+
+def sweep(
+    experiments: Sequence[Experiment],
+    seeds: Iterable[int],
+    folder: str | Path | None = None,
+    jobs: int = -1,
+    dask: str | None = None,
+    progress: Progress = silent,
+) -> Results:
+    """Run every experiment with every seed; runs that `folder` has already are not run again.
+
+    A run's result depends on its experiment and seed alone. Every finished run is written at once and in one step, so
+    an interrupted sweep leaves whole runs, and the same call goes on from there.
+
+    Parameters
+    ----------
+    experiments, seeds
+        Every combination is one run. All learners of a run share its distances, in one process.
+    folder
+        Where runs are kept; nowhere unless given.
+    jobs
+        Processes; -1 is one for each core.
+    dask
+        Address of a Dask scheduler, such as tcp://192.168.0.2:8786, to do the work instead.
+    progress
+        Told after each run.
+
+    Examples
+    --------
+    >>> from tmlcd_core.experiments import Experiment, make_scenario
+    >>> experiment = Experiment("digits", make_scenario("none", 2, 40, 20), ("condensed",))
+    >>> len(sweep([experiment], range(2), jobs=1).runs(experiment))
+    2
+    """
+    wanted = list(seeds)
+    if not experiments or not wanted:
+        raise ConfigError("nothing to run: give at least one experiment and one seed")
+    for seed in wanted:
+        whole_number("seed", seed, 0, 2**32 - 1)
+    if jobs != -1:
+        whole_number("jobs", jobs, 1)
+    place = None if folder is None else Path(folder)
+    asked = [(experiment, wanted) for experiment in experiments]
+    if place is not None:
+        write_index(place, _with_earlier(place, asked))
+    runs: dict[str, Run] = {}
+    todo: list[Task] = []
+    for experiment, seed in ((e, s) for e in experiments for s in wanted):
+        key = experiment.key(seed)
+        done = finished_run(place, key) if place is not None else None
+        if done is not None:
+            runs[key] = done
+        elif key not in runs:
+            todo.append((experiment, seed))
+    if todo:
+        n_jobs = min(len(todo), (os.cpu_count() or 1) if jobs == -1 else jobs)
+        make_features(todo, n_jobs, progress)
+        total = len(runs) + len(todo)
+        progress(len(runs), total, "runs")
+        with _finished(todo, n_jobs, dask) as finished:
+            for number, run in finished:
+                experiment, seed = todo[number]
+                key = experiment.key(seed)
+                if place is not None:
+                    write_run(run_path(place, key), run)
+                runs[key] = run
+                progress(len(runs), total, "runs")
+    return Results(asked, runs)
+
+
+def _with_earlier(folder: Path, asked: list[tuple[Experiment, list[int]]]) -> list[tuple[Experiment, list[int]]]:
+    """What this folder was asked for before, and what it is asked for now."""
+    try:
+        found = read_index(folder)
+    except NoResults:
+        return asked
+    for experiment, seeds in asked:
+        earlier = [i for i, (one, _) in enumerate(found) if one == experiment]
+        if earlier:
+            found[earlier[0]] = (experiment, sorted({*found[earlier[0]][1], *seeds}))
+        else:
+            found.append((experiment, seeds))
+    return found
+
+
+def run_task(experiment: Experiment, seed: int) -> Run:
+    """One run, in whatever process."""
+    return experiment.run(seed)
+
+
+@contextmanager
+def _finished(todo: list[Task], jobs: int, dask: str | None) -> Iterator[Iterator[tuple[int, Run]]]:
+    """Runs as they come in, each with its number in `todo`; leaving it stops the rest."""
+    if dask is not None:
+        with _dask_runs(todo, dask) as found:
+            yield found
+    elif jobs == 1:
+        yield ((number, run_task(*task)) for number, task in enumerate(todo))
+    else:
+        found = parallel(_numbered, [(number, *task) for number, task in enumerate(todo)], jobs)
+        try:
+            yield found
+        finally:
+            found.close()
+
+
+def _numbered(number: int, experiment: Experiment, seed: int) -> tuple[int, Run]:
+    return number, run_task(experiment, seed)
+
+
+def parallel(function: Callable[..., Any], arguments: list[tuple], jobs: int) -> Any:
+    """A generator of results as they are ready, from worker processes that each compute on one thread."""
+    from joblib import Parallel, delayed, parallel_config
+
+    with parallel_config("loky", inner_max_num_threads=1):
+        work = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="3 * n_jobs")
+        return work(delayed(function)(*one) for one in arguments)
+
+
+@contextmanager
+def _dask_runs(todo: list[Task], address: str) -> Iterator[Iterator[tuple[int, Run]]]:
+    try:
+        from distributed import Client, as_completed
+    except ImportError:
+        raise ConfigError("--dask needs the package distributed; pip install distributed") from None
+    try:
+        client = Client(address, timeout="10s", set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ConfigError(
+            f"no Dask scheduler answers at {address!r} ({error}); start one with `dask scheduler`"
+        ) from error
+    with client:
+        futures = {
+            client.submit(run_task, *task, key=f"tmlcd-{task[0].key(task[1])}", retries=RETRIES, pure=False): number
+            for number, task in enumerate(todo)
+        }
+        try:
+            yield ((futures[future], future.result()) for future in as_completed(list(futures)))
+        finally:
+            client.cancel([f for f in futures if not f.done()])
+
+
+def make_features(tasks: Sequence[Task], jobs: int, progress: Progress = silent) -> None:
+    """Make the features that the runs will look for, each once, so that no two processes make the same."""
+    needs: dict[tuple[str, tuple[str, ...], str], tuple[Experiment, dict[Origin, int]]] = {}
+    materials: dict[tuple[str, tuple[str, ...], str], SourceMaterial] = {}
+    for experiment, seed in tasks:
+        place = (experiment.data, experiment.scenario.names, repr(sorted(experiment.extractor.items())))
+        if place not in materials:
+            materials[place] = experiment.material()
+        _, counts = needs.setdefault(place, (experiment, {}))
+        order = plan(experiment.scenario, materials[place], seed)
+        for origin in order.origins:
+            counts[origin] = max(counts.get(origin, 0), order.needed[origin.word])
+    work = [(e, origin, n) for e, counts in needs.values() for origin, n in counts.items()]
+    if jobs == 1:
+        found: Any = (_make(*one) for one in work)
+    else:
+        found = parallel(_make, work, jobs)
+    try:
+        for done, word in enumerate(found, 1):
+            progress(done, len(work), f"features of {word}")
+    finally:
+        found.close()
+
+
+def _make(experiment: Experiment, origin: Origin, n: int) -> str:
+    experiment.material().pool(origin, n)
+    return origin.word
