@@ -17,10 +17,14 @@ def terminal_bar(delay: float = 2.0) -> Progress:
     """A bar on standard error, shown only for work that takes longer than `delay` seconds."""
     started = time.monotonic()
     shown = 0.0
+    last = 0
 
     def report(done: int, total: int, what: str) -> None:
-        nonlocal shown
+        nonlocal shown, started, last
         now = time.monotonic()
+        if done < last:  # another piece of work begins
+            started = now
+        last = done
         finished = done >= total
         if now - started < delay or (now - shown < 0.2 and not (finished and shown)):
             return

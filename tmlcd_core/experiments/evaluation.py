@@ -56,9 +56,13 @@ class Metrics:
     window_bytes: int = _metric("4 (d + 2) |W|: the history window, which the paper counts apart", ">= 0")
     delay: float = _metric("first alarm after a change - change, mean over detected changes", ">= 0 samples")
     change_point_error: float = _metric("|estimated change point - change| at those alarms, mean", ">= 0 samples")
-    missed: int = _metric("changes without an alarm before the next change or the end", "0..changes")
-    false_alarms: int = _metric("alarms other than the first after a change, not counting while one goes on", ">= 0")
-    microseconds: float = _metric("time to predict and learn / samples", "> 0 µs")
+    missed: float = _metric("changes without an alarm before the next one or the end; nan without a test", "0..changes")
+    false_alarms: float = _metric(
+        "alarms other than the first after a change, those while a change goes on excepted; nan without a test", ">= 0"
+    )
+    microseconds: float = _metric(
+        "time of the run / samples; the learners of a run share its distances, and take turns to pay for them", "> 0 µs"
+    )
 
 
 def describe() -> dict[str, dict[str, str]]:
@@ -80,6 +84,7 @@ def evaluate(
     n_features: int = 0,
     window: int = 0,
     seconds: float = math.nan,
+    has_test: bool = True,
 ) -> Metrics:
     """The metrics of one run.
 
@@ -93,6 +98,8 @@ def evaluate(
         d, and the length of the history window W.
     seconds
         That the run took.
+    has_test
+        Whether the learner has a change-detection test at all.
 
     Examples
     --------
@@ -142,8 +149,8 @@ def evaluate(
         window_bytes=window * sample_bytes,
         delay=_mean(delays),
         change_point_error=_mean(errors),
-        missed=len(changes) - len(delays),
-        false_alarms=len(alarms) - len(true_alarms),
+        missed=len(changes) - len(delays) if has_test else math.nan,
+        false_alarms=len(alarms) - len(true_alarms) if has_test else math.nan,
         microseconds=1e6 * seconds / n,
     )
 

@@ -24,6 +24,7 @@ FORMAT = 1  # of the folder; raised when an older one could not be read any more
 INDEX = "sweep.json"
 RUNS = "runs"
 SUFFIX = ".run"
+KEPT = ("window", "n_features", "seconds", "has_test")  # of a LearnerRun, beside its arrays
 
 
 class NoResults(DataError):
@@ -148,7 +149,7 @@ def write_run(path: Path, run: Run) -> None:
         arrays[f"sizes{number}"] = np.asarray(one.sizes, np.int32)
         arrays[f"detections{number}"] = np.asarray(one.detections, np.int64)
         arrays[f"change_points{number}"] = np.asarray(one.change_points, np.int64)
-        learners[name] = {"window": one.window, "n_features": one.n_features, "seconds": one.seconds}
+        learners[name] = {key: getattr(one, key) for key in KEPT}
     meta = {"format": FORMAT, "seed": run.seed, "names": run.names, "changes": run.changes, "ends": run.ends}
     write_arrays(path, arrays, {**meta, "learners": learners})
 
@@ -163,9 +164,7 @@ def read_run(path: Path) -> Run:
         sizes = arrays[f"sizes{number}"]
         correct = np.unpackbits(arrays[f"correct{number}"], count=len(sizes)).astype(bool)
         alarms = arrays[f"detections{number}"], arrays[f"change_points{number}"]
-        learners[name] = LearnerRun.measured(
-            correct, sizes, *alarms, changes, ends, one["window"], one["n_features"], one["seconds"]
-        )
+        learners[name] = LearnerRun.measured(correct, sizes, *alarms, changes, ends, *(one[key] for key in KEPT))
     return Run(meta["seed"], tuple(meta["names"]), changes, ends, learners)
 
 

@@ -88,7 +88,10 @@ def plan(scenario: Scenario, material: Material, seed: int) -> Plan:
     found += [worlds[number][name] for number, name in zip(concept.tolist(), labels, strict=True)]
     origins = tuple(dict.fromkeys(found))
     numbers = {origin: i for i, origin in enumerate(origins)}
-    return Plan(scenario, first + labels, origins, np.array([numbers[o] for o in found]))
+    order = Plan(scenario, first + labels, origins, np.array([numbers[o] for o in found]))
+    for word, n in order.needed.items():
+        check_count(material, word, n)
+    return order
 
 
 def compose(scenario: Scenario, material: Material, seed: int = 0) -> Stream:
@@ -104,8 +107,6 @@ def compose(scenario: Scenario, material: Material, seed: int = 0) -> Stream:
     order = plan(scenario, material, seed)
     needed = order.needed
     rng = np.random.default_rng([seed, _MEDIA])
-    for word, n in needed.items():
-        check_count(material, word, n)
     X: NDArray[np.float32] | None = None
     index = np.empty(len(order.labels), np.int64)
     chosen: dict[str, NDArray[np.int64]] = {}

@@ -26,6 +26,7 @@ from tmlcd_core.progress import Progress, silent
 from tmlcd_core.validation import whole_number
 
 RETRIES = 5  # times that a Dask task is given to another worker before it counts as failed
+DASK_TIMEOUT = 5  # s to wait for the scheduler's first answer
 
 Task = tuple[Experiment, int]
 
@@ -155,7 +156,7 @@ def _dask_runs(todo: list[Task], address: str) -> Iterator[Iterator[tuple[int, R
     except ImportError:
         raise ConfigError("--dask needs the package distributed; pip install distributed") from None
     try:
-        client = Client(address, timeout="10s", set_as_default=False)
+        client = Client(address, timeout=DASK_TIMEOUT, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise ConfigError(
             f"no Dask scheduler answers at {address!r} ({error}); start one with `dask scheduler`"
@@ -166,7 +167,7 @@ def _dask_runs(todo: list[Task], address: str) -> Iterator[Iterator[tuple[int, R
             for number, task in enumerate(todo)
         }
         try:
-            yield ((futures[future], future.result()) for future in as_completed(list(futures)))
+            yield ((futures[future], future.result()) for future in as_completed(list(futures), loop=client.loop))
         finally:
             client.cancel([f for f in futures if not f.done()])
 

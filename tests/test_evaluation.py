@@ -1,0 +1,152 @@
+"""Metrics against streams whose figures can be told by hand, and against plain loops."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from tmlcd_core.errors import ConfigError
+from tmlcd_core.experiments import (
+    CONTESTANTS,
+    Experiment,
+    Metrics,
+    accuracy_curve,
+    describe,
+    evaluate,
+    grid,
+    make_learner,
+    make_scenario,
+    settings_of,
+    spread,
+)
+
+
+def test_curve_is_the_paper_s_convolution():
+    correct = np.random.default_rng(0).random(700) < 0.8
+    expected = np.convolve(correct, [0.01] * 100)[:700]  # its head has fewer than 100 samples behind it
+    curve = accuracy_curve(correct)
+    assert np.isnan(curve[:99]).all()
+    assert np.allclose(curve[99:], expected[99:])
+    assert np.isnan(accuracy_curve(correct[:50])).all()
+
+
+def test_every_metric_has_a_formula_and_a_range():
+    told = describe()
+    assert list(told) == [f.name for f in dataclasses.fields(Metrics)]
+    assert all(one["formula"] and one["range"] for one in told.values())
+
+
+def test_accuracies_by_a_loop():
+    rng = np.random.default_rng(1)
+    correct = rng.random(2000) < 0.7
+    changes = [600, 1500]
+    m = evaluate(correct, np.arange(2000), changes=changes)
+
+    def share(begin, end):
+        return sum(bool(correct[i]) for i in range(begin, end)) / (end - begin)
+
+    assert m.accuracy == pytest.approx(share(0, 2000))
+    assert m.accuracy_before == pytest.approx(share(0, 600))
+    assert m.accuracy_after == pytest.approx(share(600, 2000))
+    for span in (100, 200, 500):
+        expected = (share(600, 600 + span) + share(1500, min(1500 + span, 2000))) / 2
+        assert getattr(m, f"accuracy_{span}") == pytest.approx(expected)
+    assert (m.final_size, m.largest_size, m.mean_size) == (1999, 1999, 999.5)
+
+
+def test_no_change():
+    m = evaluate(np.ones(300, bool), np.full(300, 5), detections=[100], change_points=[50])
+    assert m.accuracy == m.accuracy_before == 1
+    assert all(math.isnan(v) for v in (m.accuracy_after, m.accuracy_100, m.recovery, m.delay, m.change_point_error))
+    assert (m.missed, m.false_alarms, m.unrecovered) == (0, 1, 0)
+
+
+def test_alarms():
+    correct, sizes = np.ones(1000, bool), np.full(1000, 5)
+    alarms, points = [100, 349, 420, 760], [90, 310, 400, 690]
+    m = evaluate(correct, sizes, alarms, points, changes=[300, 700, 900])
+    assert m.delay == (49 + 60) / 2
+    assert m.change_point_error == (10 + 10) / 2
+    assert m.missed == 1
+    assert m.false_alarms == 2  # at 100, before any change, and at 420, the second after one
+    gradual = evaluate(correct, sizes, alarms, points, changes=[300, 700, 900], ends=[450, 700, 900])
+    assert gradual.false_alarms == 1  # the change still went on at 420
+    without = evaluate(correct, sizes, changes=[300], has_test=False)
+    assert math.isnan(without.missed) and math.isnan(without.false_alarms)
+
+
+def test_recovery():
+    correct = np.ones(1000, bool)
+    correct[400:460] = False
+    m = evaluate(correct, np.full(1000, 5), changes=[400])
+    assert m.recovery == 155  # after 155 samples the last 100 hold 5 errors, 95 % of the perfect accuracy before
+    assert m.unrecovered == 0
+    correct[400:] = False
+    m = evaluate(correct, np.full(1000, 5), changes=[400])
+    assert math.isnan(m.recovery) and m.unrecovered == 1
+
+
+def test_bytes_are_those_of_the_paper_s_table_2():
+    m = evaluate(np.ones(10, bool), np.full(10, 50), n_features=65 * 11, window=200)
+    assert m.largest_bytes == 143_400
+    assert m.window_bytes == 4 * 143_400
+    assert evaluate(np.ones(10, bool), np.full(10, 50), n_features=17 * 9).largest_bytes == 31_000
+
+
+def test_spread_leaves_out_what_has_no_value():
+    found = spread([2.0, math.nan, 4.0, 9.0])
+    assert (found.mean, found.n) == (5.0, 3)
+    assert found.std == pytest.approx(np.std([2, 4, 9]))
+    assert math.isnan(spread([math.nan]).mean) and spread([]).n == 0
+
+
+def test_run_agrees_with_the_learner_itself():
+    from tmlcd_core.experiments import compose
+
+    experiment = Experiment("digits", make_scenario("class-change", ("1", "7", "4"), 60, 30, new="9"))
+    stream = compose(experiment.scenario, experiment.material(), 2)
+    run = experiment.run(2)
+    for name in experiment.learners:
+        model = make_learner(name, 90, 2).fit(stream.X0, stream.y0)
+        predicted = [model.observe(x, y) for x, y in zip(stream.X, stream.y, strict=True)]
+        assert run.learners[name].metrics.accuracy == np.mean(np.array(predicted) == stream.y)
+        assert run.learners[name].metrics.final_size == len(model)
+
+
+def test_paper_settings():
+    assert settings_of("hybrid", 300)["max_size"] == settings_of("active", 300)["window"] == 300
+    assert settings_of("cit", 300)["max_size"] is None  # unbounded in the paper's experiments
+    for name in ("active", "hybrid"):
+        settings = settings_of(name, 200)
+        assert (settings["batch"], settings["warmup"], settings["condense"]) == (50, 100, True)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda s: Experiment("digits", s, ("knn9000",)), "no learner 'knn9000'; there are cit"),
+        (lambda s: Experiment("digits", s, ()), "at least one"),
+        (lambda s: Experiment("digits", s, ("cit", "cit")), "none twice"),
+        (lambda s: Experiment("digits", s, ("cit",), {"hybrid": {}}), "'hybrid', which is not among"),
+        (lambda s: Experiment("digits", s, ("cit",), {"cit": {"speed": 9}}), "cit has no setting 'speed'"),
+        (lambda s: Experiment("digits", s, ("cit",), extractor={"colour": 1}), "no setting 'colour'"),
+        (lambda s: grid(Experiment("digits", s), {"speed": [1, 2]}), "has a setting 'speed'"),
+        (lambda s: grid(Experiment("digits", s), {"svm.C": [1, 2]}), "has a setting 'svm.C'"),
+    ],
+)
+def test_bad_experiments_name_the_value(make, message):
+    with pytest.raises(ConfigError, match=message):
+        make(make_scenario("none", 2, 40, 20))
+
+
+@pytest.mark.parametrize("name", CONTESTANTS)
+def test_every_contestant_runs(name):
+    pytest.importorskip("torch") if name == "nn-fc1" else None
+    experiment = Experiment("digits", make_scenario("labels-swapped", ("0", "1"), 60, 30), (name,))
+    one = experiment.run(0).learners[name]
+    assert one.metrics.accuracy_before > 0.6
+    assert len(one.correct) == len(one.sizes) == 240
+    assert one.metrics.microseconds > 0
