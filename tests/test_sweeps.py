@@ -103,9 +103,7 @@ def test_curves(alone):
     assert curve.std[-1] == pytest.approx(np.std(last))
     assert alone.sizes(experiment, "cit").mean[-1] == np.mean([run.learners["cit"].sizes[-1] for run in runs])
     summary = alone.summary(experiment)["cit"]
-    assert summary["accuracy"].mean == pytest.approx(
-        np.mean([asdict(m)["accuracy"] for m in alone.metrics(experiment, "cit")])
-    )
+    assert summary["accuracy"].mean == pytest.approx(np.mean([m.accuracy for m in alone.metrics(experiment, "cit")]))
 
 
 def test_bad_requests():
