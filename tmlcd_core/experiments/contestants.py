@@ -6,9 +6,15 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tmlcd_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tmlcd_core.learners import Trace
 
 Settings = dict[str, Any]
 
@@ -19,16 +25,44 @@ class Contestant:
 
     name: str
     about: str
-    place: str  # class in tmlcd_core.learners
+    place: str  # class in tmlcd_core.learners, or here
     settings: Callable[[int, int], Settings]
 
     @property
     def factory(self) -> Callable[..., Any]:
-        return getattr(importlib.import_module("tmlcd_core.learners"), self.place)
+        return globals().get(self.place) or getattr(importlib.import_module("tmlcd_core.learners"), self.place)
 
     def parameters(self) -> list[str]:
         """Settings that can be given."""
         return list(inspect.signature(self.factory).parameters)
+
+
+class BestNNFC1:
+    """NN-FC1 with the learning rates that turn out best for this very stream, as the paper shows it.
+
+    An advantage that no other learner has; on a device nobody could choose them.
+
+    Parameters
+    ----------
+    learn
+        Take a step of back-propagation on each sample of the stream, or stay as trained.
+    random_state
+        Seed of the initial weights and orders.
+    """
+
+    def __init__(self, learn: bool = True, random_state: int = 0) -> None:
+        self.learn = learn
+        self.random_state = random_state
+
+    def fit(self, X: NDArray[np.float32], y: NDArray) -> BestNNFC1:
+        self._start = X, y
+        return self
+
+    def run(self, X: NDArray[np.float32], y: NDArray) -> Trace:
+        from tmlcd_core.learners.nn_fc1 import NNFC1, STREAM_RATES
+
+        rates = STREAM_RATES if self.learn else (0.0,)
+        return NNFC1(random_state=self.random_state).best_of_grid(*self._start, X, y, stream_rates=rates).trace
 
 
 CONTESTANTS: dict[str, Contestant] = {
@@ -53,6 +87,16 @@ CONTESTANTS: dict[str, Contestant] = {
         Contestant("static", "kNN that never learns", "StaticKNN", lambda size, seed: {}),
         Contestant("condensed", "kNN condensed once", "StaticKNN", lambda size, seed: {"condense": True}),
         Contestant("incremental", "kNN that stores everything", "IncrementalKNN", lambda size, seed: {}),
+        Contestant("svm", "SVM, trained once", "SupportVectorMachine", lambda size, seed: {}),
+        Contestant(
+            "nn-fc1", "one layer, the paper's best of 49 rates", "BestNNFC1", lambda size, seed: {"random_state": seed}
+        ),
+        Contestant(
+            "nn-fc1-static",
+            "one layer, trained once, the best of 7 rates",
+            "BestNNFC1",
+            lambda size, seed: {"learn": False, "random_state": seed},
+        ),
         Contestant("window", "kNN over the newest samples", "IncrementalKNN", lambda size, seed: {"max_size": size}),
     )
 }

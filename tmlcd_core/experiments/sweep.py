@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -116,8 +117,13 @@ def _with_earlier(folder: Path, asked: list[tuple[Experiment, list[int]]]) -> li
 
 
 def run_task(experiment: Experiment, seed: int) -> Run:
-    """One run, in whatever process."""
-    return experiment.run(seed)
+    """One run, in whatever process; its distances are of no use to the next one."""
+    from tmlcd_core.knn.distances import distance_cache
+
+    try:
+        return experiment.run(seed)
+    finally:
+        distance_cache.clear()
 
 
 @contextmanager
@@ -144,6 +150,8 @@ def parallel(function: Callable[..., Any], arguments: list[tuple], jobs: int) ->
     """A generator of results as they are ready, from worker processes that each compute on one thread."""
     from joblib import Parallel, delayed, parallel_config
 
+    # Loky replaces a worker that has grown by 300 MB, as one does that keeps the utterances of 32 words: no harm.
+    warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
     with parallel_config("loky", inner_max_num_threads=1):
         work = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="3 * n_jobs")
         return work(delayed(function)(*one) for one in arguments)
@@ -174,21 +182,20 @@ def _dask_runs(todo: list[Task], address: str) -> Iterator[Iterator[tuple[int, R
 
 def make_features(tasks: Sequence[Task], jobs: int, progress: Progress = silent) -> None:
     """Make the features that the runs will look for, each once, so that no two processes make the same."""
-    needs: dict[tuple[str, tuple[str, ...], str], tuple[Experiment, dict[Origin, int]]] = {}
-    materials: dict[tuple[str, tuple[str, ...], str], SourceMaterial] = {}
+    materials: dict[str, SourceMaterial] = {}
+    needs: dict[tuple[str, str], dict[tuple[str, Origin], tuple[Experiment, int]]] = {}
     for experiment, seed in tasks:
-        place = (experiment.data, experiment.scenario.names, repr(sorted(experiment.extractor.items())))
-        if place not in materials:
-            materials[place] = experiment.material()
-        _, counts = needs.setdefault(place, (experiment, {}))
-        order = plan(experiment.scenario, materials[place], seed)
+        way = repr((experiment.data, experiment.scenario.names, sorted(experiment.extractor.items())))
+        if way not in materials:
+            materials[way] = experiment.material()
+        order = plan(experiment.scenario, materials[way], seed)
         for origin in order.origins:
-            counts[origin] = max(counts.get(origin, 0), order.needed[origin.word])
-    work = [(e, origin, n) for e, counts in needs.values() for origin, n in counts.items()]
-    if jobs == 1:
-        found: Any = (_make(*one) for one in work)
-    else:
-        found = parallel(_make, work, jobs)
+            # All that is made of one word is one piece of work: the word is then spoken once.
+            counts = needs.setdefault((experiment.data, origin.word), {})
+            n = max(order.needed[origin.word], counts.get((way, origin), (experiment, 0))[1])
+            counts[way, origin] = (experiment, n)
+    work = [([(one, origin, n) for (_, origin), (one, n) in counts.items()],) for counts in needs.values()]
+    found: Any = (_make(*one) for one in work) if jobs == 1 else parallel(_make, work, jobs)
     try:
         for done, word in enumerate(found, 1):
             progress(done, len(work), f"features of {word}")
@@ -196,6 +203,7 @@ def make_features(tasks: Sequence[Task], jobs: int, progress: Progress = silent)
         found.close()
 
 
-def _make(experiment: Experiment, origin: Origin, n: int) -> str:
-    experiment.material().pool(origin, n)
-    return origin.word
+def _make(pieces: Sequence[tuple[Experiment, Origin, int]]) -> str:
+    for experiment, origin, n in pieces:
+        experiment.material().pool(origin, n)
+    return pieces[0][1].word

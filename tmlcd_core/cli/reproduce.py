@@ -1,0 +1,91 @@
+"""`reproduce`: the paper's table, figures and claims, in one folder."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from tmlcd_core.cli.command import Report, add_command, plain
+from tmlcd_core.cli.run import aligned
+from tmlcd_core.errors import ConfigError
+from tmlcd_core.progress import terminal_bar
+
+PARTS = ("table1", "figures", "claims", "all")
+
+
+def register(commands: Any) -> None:
+    parser = add_command(commands, "reproduce", "the paper's table, figures and claims, measured again", _reproduce)
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--runs", type=int, default=20, help="repetitions (%(default)s, as in the paper)")
+    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (%(default)s)")
+    work = parser.add_mutually_exclusive_group()
+    work.add_argument("--jobs", type=int, default=-1, help="processes; all cores unless given")
+    work.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler that does the work")
+
+
+def _reproduce(options: argparse.Namespace) -> Report:
+    from tmlcd_core.experiments import sweep
+    from tmlcd_core.experiments.paper import (
+        Evidence,
+        approximation_configurations,
+        figure_configurations,
+        judge,
+        table_configurations,
+    )
+    from tmlcd_core.experiments.paper.tables import CLAIM_HEAD, TABLE_HEAD, claim_rows, table_1, verdict, write_table
+    from tmlcd_core.experiments.results import write_text
+    from tmlcd_core.viz.paper import algorithm_panels, approximation_panels, write_figure
+
+    if options.runs < 1:
+        raise ConfigError(f"--runs is {options.runs}; ask for at least 1")
+    started, part, out = time.monotonic(), options.part, options.out
+    table = table_configurations() if part != "figures" else []
+    figure = figure_configurations() if part != "table1" else []
+    boards = approximation_configurations() if part != "table1" else []
+    everything = [*table, *figure, *boards]
+    results = sweep(
+        [one.experiment for one in everything], range(options.runs), out, options.jobs, options.dask, terminal_bar()
+    )
+    found: dict[str, Any] = {"part": part, "runs": options.runs, "folder": out}
+    lines: list[str] = []
+    files: list[Path] = []
+    if part in ("table1", "all"):
+        rows = table_1(results, table)
+        files += write_table(out, "table1", TABLE_HEAD, rows)
+        found["table1"] = [dict(zip(TABLE_HEAD, row, strict=True)) for row in rows]
+        lines += [*aligned([[str(c) for c in row[:-1]] for row in (TABLE_HEAD, *rows)]), ""]
+    if part in ("figures", "all"):
+        files += write_figure(out, "algorithms", algorithm_panels(results, figure))
+        files += write_figure(out, "approximation", approximation_panels(results, boards))
+        found["figures"] = {one.name: _summary(results, one) for one in (*figure, *boards)}
+    if part in ("claims", "all"):
+        judged = judge(Evidence(results, everything))
+        files += write_table(out, "claims", CLAIM_HEAD, claim_rows(judged))
+        found["claims"] = [
+            {
+                "key": claim.key,
+                "section": claim.section,
+                "statement": claim.statement,
+                "rule": claim.rule,
+                "measured": finding.values,
+                "verdict": verdict(finding),
+            }
+            for claim, finding in judged
+        ]
+        lines += [f"{row[5]:<14} {row[0]:<20} {row[2]}\n{'':<15}{row[4]}" for row in claim_rows(judged)]
+        lines.append(f"{sum(finding.holds for _, finding in judged)} of {len(judged)} claims hold")
+    found["files"] = files
+    found["seconds"] = time.monotonic() - started
+    write_text(out / "reproduction.json", json.dumps(plain(found), indent=1, allow_nan=False))
+    lines.append(f"{out}: {len(files) + 1} files, {found['seconds']:.0f} s")
+    return Report(found, "\n".join(lines))
+
+
+def _summary(results: Any, one: Any) -> dict[str, Any]:
+    from tmlcd_core.experiments.evaluation import summary_json
+
+    summary = results.summary(one.experiment)
+    return {"title": one.title, "learners": {name: summary_json(found) for name, found in summary.items()}}
