@@ -4,7 +4,7 @@ from tmlcd_core.experiments.contestants import CONTESTANTS, PAPER, Contestant, m
 from tmlcd_core.experiments.evaluation import Metrics, Spread, accuracy_curve, describe, evaluate, spread, summarise
 from tmlcd_core.experiments.experiment import Experiment, LearnerRun, Run, grid
 from tmlcd_core.experiments.material import DatasetMaterial, Material, SourceMaterial
-from tmlcd_core.experiments.results import Curve, Results
+from tmlcd_core.experiments.results import Asked, Curve, Results
 from tmlcd_core.experiments.scenario import (
     DRIFTS,
     ClassAdded,
@@ -26,6 +26,7 @@ __all__ = [
     "CONTESTANTS",
     "DRIFTS",
     "PAPER",
+    "Asked",
     "ClassAdded",
     "ClassChange",
     "ClassRemoved",

@@ -121,10 +121,16 @@ class Experiment:
             found["extractor"],
         )
 
-    def key(self, seed: int) -> str:
-        """Names the run of this seed among all runs."""
-        text = json.dumps([self.to_json(), seed], sort_keys=True)
+    def key(self, seed: int, data_key: str = "") -> str:
+        """Names the run of this seed, on data of this key, among all runs."""
+        text = json.dumps([self.to_json(), seed, data_key], sort_keys=True)
         return blake2b(text.encode(), digest_size=10).hexdigest()
+
+    def data_key(self) -> str:
+        """Changes whenever the same scenario would give other samples: other files, another recipe or extractor."""
+        material = self.material()
+        stem = material.extractor.key if material.extractor is not None else ""
+        return f"{material.source.key} {stem}".strip()
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,18 @@ class DamagedRun(UserWarning):
 
 
 @dataclass(frozen=True)
+class Asked:
+    """An experiment, the seeds of its runs, and the key of the data that they were run on."""
+
+    experiment: Experiment
+    seeds: tuple[int, ...]
+    data_key: str = ""
+
+    def run_keys(self) -> list[str]:
+        return [self.experiment.key(seed, self.data_key) for seed in self.seeds]
+
+
+@dataclass(frozen=True)
 class Curve:
     """Mean and standard deviation over runs, one entry per sample."""
 
@@ -55,7 +67,7 @@ class Results:
     asked
         Experiments, each with the seeds of its runs.
     runs
-        By `Experiment.key(seed)`; those that are not done yet are absent.
+        By `Experiment.key`; those that are not done yet are absent.
 
     Examples
     --------
@@ -69,24 +81,23 @@ class Results:
     0.98
     """
 
-    def __init__(self, asked: Sequence[tuple[Experiment, Sequence[int]]], runs: Mapping[str, Run]) -> None:
-        self.asked = [(experiment, list(seeds)) for experiment, seeds in asked]
+    def __init__(self, asked: Sequence[Asked], runs: Mapping[str, Run]) -> None:
+        self.asked = list(asked)
         self._runs = dict(runs)
 
     @property
     def experiments(self) -> list[Experiment]:
-        return [experiment for experiment, _ in self.asked]
+        return [one.experiment for one in self.asked]
 
     def runs(self, experiment: Experiment) -> list[Run]:
         """The runs of an experiment that are done, in the order of their seeds."""
-        seeds = next((seeds for one, seeds in self.asked if one == experiment), [])
-        keys = (experiment.key(seed) for seed in seeds)
+        keys = next((one.run_keys() for one in self.asked if one.experiment == experiment), [])
         return [self._runs[key] for key in keys if key in self._runs]
 
     @property
     def missing(self) -> int:
         """Runs that were asked for and are not there."""
-        return sum(e.key(seed) not in self._runs for e, seeds in self.asked for seed in seeds)
+        return sum(key not in self._runs for one in self.asked for key in one.run_keys())
 
     def metrics(self, experiment: Experiment, learner: str) -> list[Metrics]:
         return [run.learners[learner].metrics for run in self.runs(experiment)]
@@ -124,8 +135,7 @@ class Results:
         """The results in a folder; a `DataError` if they are damaged or of another version."""
         folder = Path(folder)
         asked = read_index(folder)
-        keys = [experiment.key(seed) for experiment, seeds in asked for seed in seeds]
-        paths = {key: run_path(folder, key) for key in keys}
+        paths = {key: run_path(folder, key) for one in asked for key in one.run_keys()}
         return cls(asked, {key: read_run(path) for key, path in paths.items() if path.exists()})
 
 
@@ -182,16 +192,18 @@ def finished_run(folder: Path, key: str) -> Run | None:
         return None
 
 
-def write_index(folder: Path, asked: Sequence[tuple[Experiment, Sequence[int]]]) -> None:
+def write_index(folder: Path, asked: Sequence[Asked]) -> None:
     """The list of what was asked for; replaced in one step."""
     import tmlcd_core
 
-    content = [{"experiment": experiment.to_json(), "seeds": list(seeds)} for experiment, seeds in asked]
+    content = [
+        {"experiment": one.experiment.to_json(), "seeds": list(one.seeds), "data_key": one.data_key} for one in asked
+    ]
     whole = {"format": FORMAT, "version": tmlcd_core.__version__, "digest": _digest(content), "asked": content}
     write_text(folder / INDEX, json.dumps(whole, indent=1))
 
 
-def read_index(folder: Path) -> list[tuple[Experiment, list[int]]]:
+def read_index(folder: Path) -> list[Asked]:
     path = folder / INDEX
     try:
         whole = json.loads(path.read_text(encoding="utf-8"))
@@ -199,7 +211,10 @@ def read_index(folder: Path) -> list[tuple[Experiment, list[int]]]:
             raise _other_version(path, whole["format"])
         if whole["digest"] != _digest(whole["asked"]):
             raise DataError(f"{path} is damaged: its digest does not match; run the sweep again in another folder")
-        return [(Experiment.from_json(one["experiment"]), list(one["seeds"])) for one in whole["asked"]]
+        return [
+            Asked(Experiment.from_json(one["experiment"]), tuple(one["seeds"]), one["data_key"])
+            for one in whole["asked"]
+        ]
     except FileNotFoundError:
         raise NoResults(f"{folder} holds no results: there is no {INDEX} in it") from None
     except DataError:

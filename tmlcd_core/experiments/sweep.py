@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tmlcd_core.errors import ConfigError
 from tmlcd_core.experiments.experiment import Experiment, Run
 from tmlcd_core.experiments.material import SourceMaterial
 from tmlcd_core.experiments.results import (
+    Asked,
     NoResults,
     Results,
     finished_run,
@@ -73,27 +75,28 @@ def sweep(
     if jobs != -1:
         whole_number("jobs", jobs, 1)
     place = None if folder is None else Path(folder)
-    asked = [(experiment, wanted) for experiment in experiments]
+    asked = [Asked(experiment, tuple(wanted), experiment.data_key()) for experiment in experiments]
     if place is not None:
         write_index(place, _with_earlier(place, asked))
     runs: dict[str, Run] = {}
-    todo: list[Task] = []
-    for experiment, seed in ((e, s) for e in experiments for s in wanted):
-        key = experiment.key(seed)
+    todo: dict[str, Task] = {}
+    for key, experiment, seed in (
+        (k, a.experiment, s) for a in asked for k, s in zip(a.run_keys(), a.seeds, strict=True)
+    ):
         done = finished_run(place, key) if place is not None else None
         if done is not None:
             runs[key] = done
-        elif key not in runs:
-            todo.append((experiment, seed))
+        else:
+            todo[key] = (experiment, seed)
     if todo:
         n_jobs = min(len(todo), (os.cpu_count() or 1) if jobs == -1 else jobs)
-        make_features(todo, n_jobs, progress)
+        tasks, keys = list(todo.values()), list(todo)
+        make_features(tasks, n_jobs, progress)
         total = len(runs) + len(todo)
         progress(len(runs), total, "runs")
-        with _finished(todo, n_jobs, dask) as finished:
+        with _finished(tasks, n_jobs, dask) as finished:
             for number, run in finished:
-                experiment, seed = todo[number]
-                key = experiment.key(seed)
+                key = keys[number]
                 if place is not None:
                     write_run(run_path(place, key), run)
                 runs[key] = run
@@ -101,18 +104,20 @@ def sweep(
     return Results(asked, runs)
 
 
-def _with_earlier(folder: Path, asked: list[tuple[Experiment, list[int]]]) -> list[tuple[Experiment, list[int]]]:
-    """What this folder was asked for before, and what it is asked for now."""
+def _with_earlier(folder: Path, asked: list[Asked]) -> list[Asked]:
+    """What this folder was asked for before, and what it is asked for now; runs on other data are forgotten."""
     try:
         found = read_index(folder)
     except NoResults:
         return asked
-    for experiment, seeds in asked:
-        earlier = [i for i, (one, _) in enumerate(found) if one == experiment]
-        if earlier:
-            found[earlier[0]] = (experiment, sorted({*found[earlier[0]][1], *seeds}))
+    for one in asked:
+        for place, earlier in enumerate(found):
+            if earlier.experiment == one.experiment:
+                seeds = {*one.seeds, *(earlier.seeds if earlier.data_key == one.data_key else ())}
+                found[place] = replace(one, seeds=tuple(sorted(seeds)))
+                break
         else:
-            found.append((experiment, seeds))
+            found.append(one)
     return found
 
 
