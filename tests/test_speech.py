@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from tmlcd_core.datasets import espeak
 from tmlcd_core.datasets.espeak import Utterance, speak
-from tmlcd_core.datasets.noise import NOISE_KINDS, noise
 from tmlcd_core.datasets.speech import (
     CLIPS,
     RECIPES,
@@ -320,27 +319,13 @@ def test_the_variants_differ_in_noise_only_and_as_much_as_the_recipe_says():
     assert snr[0] - snr[1] > 4  # dB
 
 
-@pytest.mark.parametrize(("kind", "slope"), [("white", 0), ("pink", -1), ("brown", -2)])
-def test_coloured_noise_has_its_slope(kind, slope):
-    rng = np.random.default_rng(0)
-    slopes = [power_slope(noise(kind, RATE, rng), 50, 10_000) for _ in range(20)]
-    assert np.mean(slopes) == pytest.approx(slope, abs=0.1)
-
-
-def test_babble_is_speech_like_and_steady():
-    rng = np.random.default_rng(0)
-    sounds = np.stack([noise("babble", RATE, rng) for _ in range(20)])
-    assert share_above(sounds, 4000) < 0.2
-    frames = sounds[:, : RATE // 10 * 10].reshape(20, 10, -1).std(axis=2)
-    assert (frames > 0.02).mean() > 0.95  # eight voices leave no tenth of a second empty
-
-
-def test_noise_peaks_at_one_repeats_and_knows_its_names():
-    for kind in NOISE_KINDS:
-        a, b = (noise(kind, 5000, np.random.default_rng(1)) for _ in range(2))
-        assert np.abs(a).max() == 1 and (a == b).all()
-    with pytest.raises(ConfigError, match="'grey'"):
-        noise("grey", 10, np.random.default_rng(0))
+@pytest.mark.parametrize(("colour", "slope"), [("white", 0), ("pink", -1), ("brown", -2)])
+def test_the_noise_has_its_colour_and_its_peak(colour, slope):
+    recipe = replace(FEW, clean=0.0, level=1.0, factors=(0.5,), ceilings=((colour, 0.6),))
+    words = SpeechSource(["go"], recipe=replace(recipe, clean=1.0)).media("go", range(20))
+    noises = SpeechSource(["go"], recipe=recipe).media("go", range(20)).astype(float) - words
+    assert np.abs(noises).max(axis=1) == pytest.approx(0.5 * 0.6, abs=1e-4)
+    assert np.mean([power_slope(noise, 50, 10_000) for noise in noises]) == pytest.approx(slope, abs=0.1)
 
 
 @pytest.mark.slow

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from tmlcd_core.datasets.dataset import Kind
 from tmlcd_core.datasets.espeak import FASTEST, SAMPLE_RATE, Utterance, speak
-from tmlcd_core.datasets.noise import NoiseKind, noise
 from tmlcd_core.errors import ConfigError, DataError
+from tmlcd_core.features.noise import Colour, coloured_noise
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.validation import whole_number
 
@@ -42,7 +42,7 @@ HASTE = (1.0, 1.7, 3.0)  # how much faster, one after the other, for long words
 CLIPS = 10_000  # offered for each word: more than any experiment asks for
 HEADROOM = 0.99  # of full scale: louder mixtures are turned down, never clipped
 WORKERS = 2  # words spoken at the same time
-REVISION = 1  # of the code below: a change of the samples it gives must change it
+REVISION = 2  # of the code below: a change of the samples it gives must change it
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Recipe:
     factors
         The noise's peak is its ceiling times one of these, times `level`.
     ceilings
-        The kinds of noise, equally likely, each with its ceiling.
+        The colours of noise, equally likely, each with its ceiling.
     """
 
     voices: tuple[str, ...] = (
@@ -78,7 +78,7 @@ class Recipe:
     clean: float = 0.6
     level: float = 0.7
     factors: tuple[float, ...] = (0.1, 0.3, 1.0)
-    ceilings: tuple[tuple[NoiseKind, float], ...] = (("white", 0.2), ("pink", 0.5))
+    ceilings: tuple[tuple[Colour, float], ...] = (("white", 0.2), ("pink", 0.5))
 
 
 NORMAL = Recipe()
@@ -212,9 +212,10 @@ class SpeechSource:
         sound = np.zeros(CLIP)
         sound[onset:][: len(word)] = word * (peak / max(1.0, np.abs(word).max()))
         if noisy:
-            kind, ceiling = recipe.ceilings[rng.integers(len(recipe.ceilings))]
+            colour, ceiling = recipe.ceilings[rng.integers(len(recipe.ceilings))]
             factor = recipe.factors[rng.integers(len(recipe.factors))]
-            sound += noise(kind, CLIP, rng) * (ceiling * factor * recipe.level)
+            hiss = coloured_noise(colour, CLIP, SAMPLE_RATE, rng)
+            sound += hiss * (ceiling * factor * recipe.level / np.abs(hiss).max())
         sound /= max(1.0, np.abs(sound).max() / HEADROOM)
         # 16 bits, as in the original; the last bits of a machine's floating point do not survive it.
         return np.rint(sound * 32767) / 32768
