@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tmlcd_core.datasets import CacheWarning, FeatureCache, cache_folder, load
 from tmlcd_core.datasets.arrayfile import TEMPORARY, read_arrays, write_arrays
 from tmlcd_core.errors import ConfigError, DataError
+from tmlcd_core.progress import Progress
 
 
 class Vectors:
@@ -96,6 +97,21 @@ def test_more_clips_and_words_cost_only_what_is_new(cache: FeatureCache) -> None
     fewer = Vectors()
     assert len(load(fewer, ["a"], 7, None, cache=cache).X) == 7
     assert not fewer.asked
+
+
+def test_only_classes_that_are_short_are_prepared_and_before_any_is_read(cache: FeatureCache) -> None:
+    class Prepared(Vectors):
+        def prepare(self, labels: Sequence[str], progress: Progress) -> None:
+            self.asked.append(tuple(labels))
+            progress(1, 1, "prepared")
+
+    asked = []
+    for classes, per_class in ((["a"], 10), (["b", "a"], 10), (["b", "a"], 5), (["a", "b"], 11)):
+        source, told = Prepared(), []
+        load(source, classes, per_class, None, cache=cache, progress=lambda *what: told.append(what[2]))  # noqa: B023
+        asked.append(source.asked[0] if source.asked else None)
+        assert source.asked.count(asked[-1]) <= 1 and ("prepared" in told) == bool(source.asked)
+    assert asked == [("a",), ("b",), None, ("a", "b")]
 
 
 def test_another_key_is_another_file(cache: FeatureCache) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tmlcd_core.datasets import espeak
+from tmlcd_core.datasets import FeatureCache, espeak, load, speech
 from tmlcd_core.datasets.espeak import Utterance, speak
 from tmlcd_core.datasets.speech import (
     CLIPS,
@@ -25,6 +25,7 @@ from tmlcd_core.datasets.speech import (
     spoken_text,
 )
 from tmlcd_core.errors import ConfigError, DataError, TmlcdError
+from tmlcd_core.features import Extractor
 
 RATE = 22_050
 ROOT = Path(__file__).parents[1]
@@ -111,6 +112,15 @@ def test_threads_get_what_one_caller_gets():
     with ThreadPoolExecutor(8) as pool:
         threaded = pool.map(lambda word: SpeechSource([word], recipe=FEW).media(word, range(20)), words)
         assert [digest(clips) for clips in threaded] == [alone[word] for word in words]
+
+
+def test_features_from_the_cache_need_no_voice(tmp_path, monkeypatch):
+    cache = FeatureCache(tmp_path)
+    made = load(SpeechSource(["yes", "no"], recipe=FEW), ["yes", "no"], 3, Extractor(), cache=cache)
+    _utterances.cache_clear()
+    monkeypatch.setattr(speech, "speak", lambda utterances: pytest.fail("spoken"))
+    again = load(SpeechSource(["no", "yes"], recipe=FEW), ["yes", "no"], 3, Extractor(), cache=cache)
+    assert (again.X == made.X).all()
 
 
 # Safe in any program

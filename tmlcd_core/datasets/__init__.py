@@ -1,7 +1,7 @@
 """Where data come from: speech made on the spot, images, own folders, synthetic streams; and features."""
 
 from tmlcd_core.datasets.cache import CacheWarning, FeatureCache, cache_folder
-from tmlcd_core.datasets.dataset import Dataset, Kind, PartialSource, Source
+from tmlcd_core.datasets.dataset import Dataset, Kind, PartialSource, PreparedSource, Source
 from tmlcd_core.datasets.folder import FolderSource
 from tmlcd_core.datasets.images import DigitsSource, DownloadedSource, ImagenetteSource
 from tmlcd_core.datasets.load import extract, load
@@ -22,6 +22,7 @@ __all__ = [
     "Kind",
     "Pack",
     "PartialSource",
+    "PreparedSource",
     "Source",
     "SyntheticStream",
     "cache_folder",

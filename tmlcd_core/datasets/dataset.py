@@ -9,6 +9,8 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from tmlcd_core.progress import Progress
+
 Kind = Literal["audio", "image", "vector"]
 
 
@@ -47,6 +49,13 @@ class PartialSource(Protocol):
     skipped: dict[str, str]
 
     def read(self, label: str, indices: Sequence[int]) -> tuple[NDArray, list[int]]: ...
+
+
+@runtime_checkable
+class PreparedSource(Protocol):
+    """What a source has besides if its classes can be got ready together, faster than one by one as `media` asks."""
+
+    def prepare(self, labels: Sequence[str], progress: Progress) -> None: ...
 
 
 @dataclass(frozen=True)

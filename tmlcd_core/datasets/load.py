@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.datasets.cache import FeatureCache
-from tmlcd_core.datasets.dataset import Dataset, PartialSource, Source
+from tmlcd_core.datasets.dataset import Dataset, PartialSource, PreparedSource, Source
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.progress import Progress, silent
 
@@ -67,15 +67,18 @@ def load(
     if not 0 <= strength <= 1:
         raise ConfigError(f"strength is {strength}; give a number from 0 (none) to 1 (full)")
     way = _Way(source, extractor, effect, seed)
-    wanted = {label: min(per_class, source.count(label)) for label in classes}
+    counts = {label: source.count(label) for label in classes}
     shelf = _Shelf(FeatureCache() if cache is None else cache, way, strength)
-    tell = _Tally(progress, sum(wanted.values()))
-    parts = [_class_features(way, strength, label, wanted[label], shelf, tell) for label in classes]
+    parts = [shelf.fetch(label, count, min(per_class, count)) for label, count in counts.items()]
+    if isinstance(source, PreparedSource) and (short := [part.label for part in parts if part.short]):
+        source.prepare(short, progress)
+    tell = _Tally(progress, sum(part.wanted for part in parts))
+    made = [_class_features(way, strength, part, shelf, tell) for part in parts]
     return Dataset(
         name=source.name,
-        X=np.concatenate([X for X, _ in parts]),
-        y=np.repeat(np.array(classes), [len(index) for _, index in parts]),
-        index=np.concatenate([index for _, index in parts]),
+        X=np.concatenate([X for X, _ in made]),
+        y=np.repeat(np.array(classes), [len(index) for _, index in made]),
+        index=np.concatenate([index for _, index in made]),
         source=source,
     )
 
@@ -114,49 +117,55 @@ def extract(
     return np.concatenate(blocks)
 
 
+@dataclass
+class _Part:
+    """One class on its way: what is known of the first `tried` of its `count` media, `wanted` being asked for."""
+
+    label: str
+    count: int
+    wanted: int
+    tried: int = 0
+    blocks: list[NDArray[np.float32]] = field(default_factory=list)
+    index: list[int] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def short(self) -> bool:
+        return len(self.index) < self.wanted and self.tried < self.count
+
+
 def _class_features(
-    way: _Way, strength: float, label: str, wanted: int, shelf: _Shelf, tell: _Tally
+    way: _Way, strength: float, part: _Part, shelf: _Shelf, tell: _Tally
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Features and indices of the first `wanted` usable media of a class: from the cache, then new ones."""
-    source = way.source
-    blocks: list[NDArray[np.float32]] = []
-    index: list[int] = []
-    skipped: dict[str, str] = {}
-    tried, count = 0, source.count(label)
-    if found := shelf.fetch(label):
-        arrays, meta = found
-        blocks, index, skipped = [arrays["X"]], arrays["index"].tolist(), meta["skipped"]
-        tried = int(meta["tried"])
-        if isinstance(source, PartialSource):
-            source.skipped.update(skipped)
-    cached = tried
-    tell.add(min(len(index), wanted), label)
+    """Features and indices of the first `wanted` usable media of a class: what is missing is made and kept."""
+    source, label, cached = way.source, part.label, part.tried
+    if isinstance(source, PartialSource):
+        source.skipped.update(part.skipped)
+    tell.add(min(len(part.index), part.wanted), label)
     try:
-        while len(index) < wanted and tried < count:
-            turn = range(tried, min(tried + CHUNK, tried + wanted - len(index), count))
+        while part.short:
+            turn = range(part.tried, min(part.tried + min(CHUNK, part.wanted - len(part.index)), part.count))
             if isinstance(source, PartialSource):
                 known = set(source.skipped)
                 media, kept = source.read(label, turn)
-                skipped |= {name: why for name, why in source.skipped.items() if name not in known}
+                part.skipped |= {name: why for name, why in source.skipped.items() if name not in known}
             else:
                 media, kept = source.media(label, turn), list(turn)
             if kept:
-                blocks.append(way.features(label, media, kept, strength))
-                index += kept
-            tried = turn.stop
+                part.blocks.append(way.features(label, media, kept, strength))
+                part.index += kept
+            part.tried = turn.stop
             tell.add(len(kept), label)
     finally:  # someone who cancels half-way finds that half the next time
-        X, order = (
-            np.concatenate(blocks) if blocks else np.empty((0, 0), np.float32),
-            np.array(index, np.int64),
-        )
-        if index and tried > cached:
-            meta = {"rows": len(order), "tried": tried, "skipped": skipped}
+        X = np.concatenate(part.blocks) if part.blocks else np.empty((0, 0), np.float32)
+        order = np.array(part.index, np.int64)
+        if part.index and part.tried > cached:
+            meta = {"rows": len(order), "tried": part.tried, "skipped": part.skipped}
             shelf.store(label, {"X": X, "index": order}, meta)
-    if not index:
-        reasons = "; ".join(f"{name}: {why}" for name, why in list(skipped.items())[:3])
+    if not part.index:
+        reasons = "; ".join(f"{name}: {why}" for name, why in list(part.skipped.items())[:3])
         raise DataError(f"class {label!r} of {source.name} has no usable clip or image ({reasons or 'it is empty'})")
-    return X[:wanted], order[:wanted]
+    return X[: part.wanted], order[: part.wanted]
 
 
 @dataclass(frozen=True)
@@ -206,8 +215,12 @@ class _Shelf:
         stem = way.extractor.key if way.extractor is not None else "raw"
         self.keys = (way.source.key, RECIPE, stem, disturbed)
 
-    def fetch(self, label: str) -> tuple[dict[str, NDArray], dict] | None:
-        return self.cache.fetch(self.source, label, self.keys) if self.open else None
+    def fetch(self, label: str, count: int, wanted: int) -> _Part:
+        found = self.cache.fetch(self.source, label, self.keys) if self.open else None
+        if found is None:
+            return _Part(label, count, wanted)
+        arrays, meta = found
+        return _Part(label, count, wanted, int(meta["tried"]), [arrays["X"]], arrays["index"].tolist(), meta["skipped"])
 
     def store(self, label: str, arrays: dict[str, NDArray], meta: dict) -> None:
         if self.open:

@@ -42,6 +42,7 @@ HASTE = (1.0, 1.7, 3.0)  # how much faster, one after the other, for long words
 CLIPS = 10_000  # offered for each word: more than any experiment asks for
 HEADROOM = 0.99  # of full scale: louder mixtures are turned down, never clipped
 WORKERS = 2  # words spoken at the same time
+REMEMBERED = 32  # words whose utterances are kept: about 10 MB each
 REVISION = 2  # of the code below: a change of the samples it gives must change it
 
 
@@ -166,8 +167,8 @@ class SpeechSource:
         return CLIPS
 
     def prepare(self, labels: Sequence[str] | None = None, progress: Progress = silent) -> None:
-        """Speak the words ahead, two at a time; `media` would do it one by one."""
-        texts = [self._text(label) for label in labels or self.words]
+        """Speak the words ahead, as many as are remembered, two at a time; `media` would do it one by one."""
+        texts = [self._text(label) for label in labels or self.words][:REMEMBERED]
         pool = ThreadPoolExecutor(WORKERS)  # each thread waits for a process
         try:
             jobs = {pool.submit(_utterances, text, *self._manner): text for text in texts}
@@ -232,7 +233,7 @@ def spoken_text(word: str) -> str:
     return text
 
 
-@lru_cache(maxsize=32)  # a word's utterances take about 10 MB
+@lru_cache(maxsize=REMEMBERED)
 def _utterances(
     text: str, voices: tuple[str, ...], pitches: tuple[int, ...], rates: tuple[int, ...]
 ) -> list[NDArray[np.int16]]:
