@@ -38,8 +38,9 @@ from tmlcd_core.datasets import (
     open_source,
     sea_stream,
 )
+from tmlcd_core.datasets.arrayfile import read_arrays
 from tmlcd_core.datasets.images import CIFAR10, FASHION_MNIST, IMAGENETTE
-from tmlcd_core.datasets.pack import FILE
+from tmlcd_core.datasets.pack import FILE, PLACE
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.features import EFFECTS, Extractor
 
@@ -437,6 +438,22 @@ def test_reading_the_pack_needs_numpy_only(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:2] == ["30", "[]"]
+
+
+def test_the_pack_of_the_project_is_todays() -> None:
+    """What `data/` holds is what the recipe gives now: otherwise, make it again."""
+    pytest.importorskip("espeakng_loader")
+    assert sum(p.stat().st_size for p in PLACE.rglob("*") if p.is_file()) <= 3_000_000
+    _, meta = read_arrays(PLACE / FILE)
+    pack, words = load_pack(), tuple(meta["rows"])
+    source, extractor = open_source("speech", words), Extractor()
+    assert (meta["source"], meta["extractor"]) == (source.key, extractor.key)
+    assert (len(pack.words), pack.train, pack.per_class, len(pack.data.X)) == (3, 100, 1500, 4800)
+    step = np.ptp(pack.data.X, axis=0) / 255
+    for word in words:
+        exact = extractor.transform(source.media(word, range(20)))
+        assert (np.abs(pack.data.X[pack.data.y == word][:20] - exact) <= 0.51 * step + 1e-3).all()
+        assert len(pack.clips[word]) == 2
 
 
 def test_pack_failures(tmp_path: Path) -> None:
