@@ -1,33 +1,52 @@
-"""How long it takes to get from nothing to the features of three words, stage by stage."""
+"""How long it takes to get from nothing to the features of three words, stage by stage, and from the cache."""
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
 from itertools import pairwise
 
+from tmlcd_core.datasets import FeatureCache, load
 from tmlcd_core.datasets.speech import SpeechSource
 from tmlcd_core.features import Extractor
 
 WORDS = ("yes", "no", "up")
 CLIPS = 1_600  # of each word
-AIM = 30.0  # s on two cores, all stages
+AIM, CACHED_AIM = 30.0, 0.5  # s on two cores, all stages; from the cache
+AGAIN = 5  # times from the cache, of which the median counts
+
+
+def now() -> tuple[float, float]:
+    """Seconds on the wall and of processors, the speaking processes' included: a busy machine delays the first only."""
+    times = os.times()
+    return time.perf_counter(), times.user + times.system + times.children_user + times.children_system
 
 
 def main() -> None:
     source, extractor = SpeechSource(WORDS), Extractor()
-    clock = [time.perf_counter()]
+    clock = [now()]
     source.prepare()
-    clock.append(time.perf_counter())
+    clock.append(now())
     clips = [source.media(word, range(CLIPS)) for word in WORDS]
-    clock.append(time.perf_counter())
+    clock.append(now())
     for part in clips:
         extractor.transform(part)
-    clock.append(time.perf_counter())
-    total = clock[-1] - clock[0]
-    print(f"{len(WORDS)} words x {CLIPS:,} clips, from nothing to features")
-    for stage, (start, end) in zip(("speak", "mix with noise", "extract"), pairwise(clock), strict=True):
-        print(f"  {stage:<15}{end - start:7.2f} s  {(end - start) / total:4.0%}")
-    print(f"  {'total':<15}{total:7.2f} s  (aim: under {AIM:g} s)")
+    clock.append(now())
+    print(f"{len(WORDS)} words x {CLIPS:,} clips, from nothing to features{'wall':>12}{'CPU':>10}")
+    stages = [("speak, two at a time", *clock[:2]), ("mix with noise", *clock[1:3]), ("extract", *clock[2:])]
+    for stage, start, end in [*stages, ("all", clock[0], clock[-1])]:
+        print(f"  {stage:<43}{end[0] - start[0]:9.2f} s{end[1] - start[1]:8.2f} s")
+    print(f"  aim: under {AIM:g} s on the wall of two free cores")
+    with tempfile.TemporaryDirectory() as folder:
+        cache = FeatureCache(folder)
+        load(source, WORDS, CLIPS, extractor, cache=cache)
+        clock = [now()]
+        for _ in range(AGAIN):
+            load(SpeechSource(WORDS), WORDS, CLIPS, Extractor(), cache=cache)
+            clock.append(now())
+    wall, cpu = (sorted(end[k] - start[k] for start, end in pairwise(clock))[AGAIN // 2] for k in (0, 1))
+    print(f"  {'from the cache':<43}{wall:9.2f} s{cpu:8.2f} s\n  aim: under {CACHED_AIM:g} s")
 
 
 if __name__ == "__main__":
