@@ -2,7 +2,8 @@
 
 The recipe follows the Synthetic Speech Commands Dataset (Buchner, 2017), on which the paper measured its
 Table 1. What is not known of it (its recordings of noise, how the authors cut its clips) is replaced by a few
-numbers of `Recipe`, chosen on half of the words so that Table 1 comes out: see `benchmarks/tune_speech.py`.
+numbers of `Recipe`, chosen on half of the words so that Table 1 comes out (on the other half, 11 of its 12 numbers
+do): see `benchmarks/tune_speech.py`.
 """
 
 from __future__ import annotations
