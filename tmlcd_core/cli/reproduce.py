@@ -37,7 +37,7 @@ def _reproduce(options: argparse.Namespace) -> Report:
     )
     from tmlcd_core.experiments.paper.tables import CLAIM_HEAD, TABLE_HEAD, claim_rows, table_1, verdict, write_table
     from tmlcd_core.experiments.results import write_text
-    from tmlcd_core.viz.paper import algorithm_panels, approximation_panels, write_figure
+    from tmlcd_core.viz.paper import algorithm_panels, approximation_panels, to_json, write_figure
 
     if options.runs < 1:
         raise ConfigError(f"--runs is {options.runs}; ask for at least 1")
@@ -58,8 +58,13 @@ def _reproduce(options: argparse.Namespace) -> Report:
         found["table1"] = [dict(zip(TABLE_HEAD, row, strict=True)) for row in rows]
         lines += [*aligned([[str(c) for c in row[:-1]] for row in (TABLE_HEAD, *rows)]), ""]
     if part in ("figures", "all"):
-        files += write_figure(out, "algorithms", algorithm_panels(results, figure))
-        files += write_figure(out, "approximation", approximation_panels(results, boards))
+        drawn = {
+            "algorithms": algorithm_panels(results, figure),
+            "approximation": approximation_panels(results, boards),
+        }
+        for name, panels in drawn.items():
+            files += write_figure(out, name, panels)
+        found["curves"] = {name: to_json(panels) for name, panels in drawn.items()}
         found["figures"] = {one.name: _summary(results, one) for one in (*figure, *boards)}
     if part in ("claims", "all"):
         judged = judge(Evidence(results, everything))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from tmlcd_core.experiments.paper.configurations import Configuration
 from tmlcd_core.viz.palette import Style, styles
 
 MOST_POINTS = 600  # per curve in the interactive figure: what a screen can show, and a small file
+KEPT_POINTS = 150  # per curve in a file of results that is shipped
 BAND = 0.15  # opacity of the standard deviation
 
 
@@ -28,29 +29,36 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One chart: lines over the same samples, and where the changes are."""
+    """One chart: lines over the samples `x`, and where the changes are."""
 
     title: str
     unit: str
     lines: list[Line]
     changes: tuple[int, ...]
+    x: NDArray[np.int64]
+
+    def thinned(self, most: int) -> Panel:
+        """The same with at most so many points."""
+        kept = np.unique(np.linspace(0, len(self.x) - 1, min(len(self.x), most)).round().astype(np.int64))
+        lines = [Line(one.style, Curve(one.curve.mean[kept], one.curve.std[kept])) for one in self.lines]
+        return replace(self, lines=lines, x=self.x[kept])
 
 
-def algorithm_panels(results: Results, configurations: Sequence[Configuration]) -> list[tuple[Panel, Panel]]:
+Pair = tuple[Panel, Panel]  # accuracy and memory
+
+
+def algorithm_panels(results: Results, configurations: Sequence[Configuration]) -> list[Pair]:
     """Accuracy and memory of every learner, for each configuration."""
     found = []
     for one in configurations:
         looks = styles(one.experiment.learners)
         accuracy = [Line(look, results.accuracy(one.experiment, name)) for name, look in looks.items()]
         sizes = [Line(look, results.sizes(one.experiment, name)) for name, look in looks.items()]
-        changes = one.experiment.scenario.changes
-        found.append(
-            (Panel(one.title, "accuracy", accuracy, changes), Panel(one.title, "|T|, samples", sizes, changes))
-        )
+        found.append(_pair(one.title, accuracy, sizes, one.experiment.scenario.changes))
     return found
 
 
-def approximation_panels(results: Results, configurations: Sequence[Configuration]) -> list[tuple[Panel, Panel]]:
+def approximation_panels(results: Results, configurations: Sequence[Configuration]) -> list[Pair]:
     """The Hybrid's variants side by side, for each number of classes."""
     found = []
     for classes in sorted({one.experiment.scenario.start.size for one in configurations}):
@@ -64,11 +72,51 @@ def approximation_panels(results: Results, configurations: Sequence[Configuratio
     return found
 
 
-def _pair(title: str, accuracy: list[Line], sizes: list[Line], changes: tuple[int, ...]) -> tuple[Panel, Panel]:
-    return Panel(title, "accuracy", accuracy, changes), Panel(title, "|T|, samples", sizes, changes)
+def _pair(title: str, accuracy: list[Line], sizes: list[Line], changes: tuple[int, ...]) -> Pair:
+    x = np.arange(len(sizes[0].curve.mean))
+    return Panel(title, "accuracy", accuracy, changes, x), Panel(title, "|T|, samples", sizes, changes, x)
 
 
-def interactive(panels: Sequence[tuple[Panel, Panel]]) -> Any:
+def to_json(panels: Sequence[Pair]) -> list[list[dict[str, Any]]]:
+    """The panels as plain values of few points, for a small file."""
+    return [[_panel_json(panel.thinned(KEPT_POINTS)) for panel in pair] for pair in panels]
+
+
+def _panel_json(panel: Panel) -> dict[str, Any]:
+    lines = [
+        {
+            **asdict(line.style),
+            "mean": [None if v != v else round(v, 4) for v in line.curve.mean.tolist()],
+            "std": [None if v != v else round(v, 4) for v in line.curve.std.tolist()],
+        }
+        for line in panel.lines
+    ]
+    return {
+        "title": panel.title,
+        "unit": panel.unit,
+        "changes": list(panel.changes),
+        "x": panel.x.tolist(),
+        "lines": lines,
+    }
+
+
+def from_json(found: Sequence[Sequence[Mapping[str, Any]]]) -> list[Pair]:
+    """The panels that `to_json` gave."""
+    return [(_panel_of(accuracy), _panel_of(sizes)) for accuracy, sizes in found]
+
+
+def _panel_of(found: Mapping[str, Any]) -> Panel:
+    lines = [
+        Line(
+            Style(one["name"], one["short"], one["colour"], tuple(one["dash"])),
+            Curve(np.array(one["mean"], np.float64), np.array(one["std"], np.float64)),
+        )
+        for one in found["lines"]
+    ]
+    return Panel(found["title"], found["unit"], lines, tuple(found["changes"]), np.array(found["x"], np.int64))
+
+
+def interactive(panels: Sequence[Pair]) -> Any:
     """A Plotly figure: one row for each configuration, accuracy on the left, memory on the right."""
     from plotly.subplots import make_subplots
 
@@ -76,9 +124,10 @@ def interactive(panels: Sequence[tuple[Panel, Panel]]) -> Any:
     figure = make_subplots(rows=len(panels), cols=2, subplot_titles=titles, vertical_spacing=0.25 / len(panels))
     shown: set[str] = set()
     for row, pair in enumerate(panels, 1):
-        for column, panel in enumerate(pair, 1):
+        for column, whole in enumerate(pair, 1):
+            panel = whole.thinned(MOST_POINTS)
             for line in panel.lines:
-                for trace in _traces(line, line.style.name not in shown):
+                for trace in _traces(panel.x, line, line.style.name not in shown):
                     figure.add_trace(trace, row=row, col=column)
                 shown.add(line.style.name)
             for change in panel.changes:
@@ -87,11 +136,12 @@ def interactive(panels: Sequence[tuple[Panel, Panel]]) -> Any:
     return figure
 
 
-def _traces(line: Line, in_legend: bool) -> list[Any]:
+def _traces(x: NDArray[np.int64], line: Line, in_legend: bool) -> list[Any]:
     import plotly.graph_objects as go
 
-    x = _thinned(len(line.curve.mean))
-    mean, std = line.curve.mean[x], line.curve.std[x]
+    mean, std = line.curve.mean, line.curve.std
+    drawn = ~np.isnan(mean)
+    x, mean, std = x[drawn], mean[drawn], std[drawn]
     colour, name = line.style.colour, line.style.name
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     band = go.Scatter(
@@ -109,11 +159,7 @@ def _traces(line: Line, in_legend: bool) -> list[Any]:
     return [band, curve]
 
 
-def _thinned(n: int) -> NDArray[np.int64]:
-    return np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).round().astype(np.int64))
-
-
-def printable(panels: Sequence[tuple[Panel, Panel]]) -> Any:
+def printable(panels: Sequence[Pair]) -> Any:
     """The same as a Matplotlib figure."""
     from matplotlib.figure import Figure
 
@@ -122,7 +168,7 @@ def printable(panels: Sequence[tuple[Panel, Panel]]) -> Any:
     for row, pair in zip(axes, panels, strict=True):
         for axis, panel in zip(row, pair, strict=True):
             for line in panel.lines:
-                _draw(axis, line)
+                _draw(axis, panel.x, line)
             for change in panel.changes:
                 axis.axvline(change, color="#7F7F7F", linestyle=":", linewidth=1)
             axis.set_title(panel.title, fontsize=9)
@@ -135,16 +181,15 @@ def printable(panels: Sequence[tuple[Panel, Panel]]) -> Any:
     return figure
 
 
-def _draw(axis: Any, line: Line) -> None:
+def _draw(axis: Any, x: NDArray[np.int64], line: Line) -> None:
     mean, std = line.curve.mean, line.curve.std
-    x = np.arange(len(mean))
     # Matplotlib counts dashes in line widths.
     dashes = (0, tuple(length / 2 for length in line.style.dash)) if line.style.dash else "-"
     axis.plot(x, mean, color=line.style.colour, linestyle=dashes, linewidth=1.4, label=line.style.name)
     axis.fill_between(x, mean - std, mean + std, color=line.style.colour, alpha=BAND, linewidth=0)
 
 
-def write_figure(folder: Path, name: str, panels: Sequence[tuple[Panel, Panel]]) -> list[Path]:
+def write_figure(folder: Path, name: str, panels: Sequence[Pair]) -> list[Path]:
     """`name`.html (self-contained), .png and .svg."""
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / f"{name}.html"
