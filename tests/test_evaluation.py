@@ -144,7 +144,6 @@ def test_bad_experiments_name_the_value(make, message):
 
 @pytest.mark.parametrize("name", CONTESTANTS)
 def test_every_contestant_runs(name):
-    pytest.importorskip("torch") if name == "nn-fc1" else None
     experiment = Experiment("digits", make_scenario("labels-swapped", ("0", "1"), 60, 30), (name,))
     one = experiment.run(0).learners[name]
     assert one.metrics.accuracy_before > 0.6

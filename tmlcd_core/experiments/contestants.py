@@ -65,6 +65,21 @@ class BestNNFC1:
         return NNFC1(random_state=self.random_state).best_of_grid(*self._start, X, y, stream_rates=rates).trace
 
 
+def knn_adwin(k: int = 5, window: int = 200) -> Any:
+    """river's kNN over a window, which starts again when ADWIN finds that its errors have changed."""
+    from river import drift, neighbors
+
+    from tmlcd_core.learners import RiverLearner
+
+    knn = neighbors.KNNClassifier(n_neighbors=k, engine=neighbors.LazySearch(window_size=window))
+    model = drift.DriftRetrainingClassifier(knn, drift.ADWIN(), train_in_background=False)
+    return RiverLearner(model, stored=_in_window)
+
+
+def _in_window(fitted: Any) -> int:
+    return len(fitted.model._nn.window)
+
+
 CONTESTANTS: dict[str, Contestant] = {
     c.name: c
     for c in (
@@ -97,6 +112,8 @@ CONTESTANTS: dict[str, Contestant] = {
             "BestNNFC1",
             lambda size, seed: {"learn": False, "random_state": seed},
         ),
+        Contestant("sam-knn", "kNN with self-adjusting memory", "SAMKNN", lambda size, seed: {"random_state": seed}),
+        Contestant("knn-adwin", "river's kNN with ADWIN", "knn_adwin", lambda size, seed: {"window": size}),
         Contestant("window", "kNN over the newest samples", "IncrementalKNN", lambda size, seed: {"max_size": size}),
     )
 }
