@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -192,11 +193,12 @@ def test_dask_cluster_survives_a_dead_worker(alone, tmp_path):
             )
             for name in ("one", "two")
         ]  # fmt: skip
-        for _ in range(600):
-            if place.exists():
-                break
+        address = None
+        while address is None:  # the file is there before it is whole
+            assert all(process.poll() is None for process in started)
             time.sleep(0.1)
-        address = json.loads(place.read_text())["address"]
+            with contextlib.suppress(OSError, ValueError):
+                address = json.loads(place.read_text())["address"]
         with distributed.Client(address, set_as_default=False) as client:
             client.wait_for_workers(2, timeout=60)
         killed = []
