@@ -14,7 +14,7 @@ from tmlcd_core.experiments import Curve, Results
 from tmlcd_core.experiments.paper.configurations import Configuration
 from tmlcd_core.viz.palette import Style, styles
 
-MOST_POINTS = 600  # per curve in the interactive figure: what a screen can show, and a small file
+MOST_POINTS = 600  # per curve in a figure: what a screen or a page can show, and a small file
 KEPT_POINTS = 150  # per curve in a file of results that is shipped
 BAND = 0.15  # opacity of the standard deviation
 
@@ -166,7 +166,8 @@ def printable(panels: Sequence[Pair]) -> Any:
     figure = Figure(figsize=(11, 2.6 * len(panels)), layout="constrained")
     axes = figure.subplots(len(panels), 2, squeeze=False)
     for row, pair in zip(axes, panels, strict=True):
-        for axis, panel in zip(row, pair, strict=True):
+        for axis, whole in zip(row, pair, strict=True):
+            panel = whole.thinned(MOST_POINTS)
             for line in panel.lines:
                 _draw(axis, panel.x, line)
             for change in panel.changes:
