@@ -35,6 +35,14 @@ PAGES = (
         "Explore",
         "The change-detection test at any moment of a run, with every number it compares.",
     ),
+    Page(
+        "From sound to features",
+        ":material/graphic_eq:",
+        "pages/explore/features.py",
+        "features",
+        "Explore",
+        "A clip or picture on its way to 715 numbers, and what a drift does to them.",
+    ),
 )
 
 

@@ -1,0 +1,424 @@
+"""From sound or picture to features, step by step: what each step is, how large its result, and how it looks."""
+
+from __future__ import annotations
+
+import base64
+import io
+import wave
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.features import AudioStages, Extractor, load_stem
+from tmlcd_core.features.extractor import PAPER_FILTER
+from tmlcd_core.features.stem import IMAGENET_MEAN, IMAGENET_STD, N_FILTERS
+from tmlcd_core.viz.palette import OLIVE, PURPLE, SEQUENTIAL, VERMILLION
+
+FAINT = (1, 99)  # percentiles between which a map is coloured: its edges would drown the word
+DEAD = 1e-3  # |bn1 weight| below which training has switched a filter off
+MAX_POINTS = 2000  # of one line: more cannot be told apart on a screen
+TILE = 10  # pixels from one filter to the next on the board of all 64: 7 of its own and room for its number
+ALONE, STACKED = 200, 165  # px, height of a step's chart with one way, and of each of two
+TWO_ROWS = ((0.62, 1), (0, 0.38))  # of a chart's height: the upper and the lower way
+WEIGHTS = "RdBu"  # diverging, and safe for colour-blind readers
+
+Axis = dict[str, Any]  # a part of a figure, as plotly writes it
+SECONDS: Axis = {"title": "s"}
+HIDDEN: Axis = {"visible": False}
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """One clip or picture on its way through one extractor, and what to call it beside another.
+
+    Parameters
+    ----------
+    label
+        Of a chart that shows two ways.
+    extractor
+        With one filter.
+    stages
+        The `AudioStages` or `ImageStages` that it gave.
+
+    Examples
+    --------
+    >>> tone = np.sin(np.arange(22050) / 5).astype(np.float32)
+    >>> way = Way.through(Extractor(), tone)
+    >>> [step.size for step in steps([way])]
+    ['22,050', '257 × 44', '257 × 44 × 3', '7 × 7 × 3', '65 × 11', '715']
+    """
+
+    label: str
+    extractor: Extractor
+    stages: Any
+
+    @classmethod
+    def through(cls, extractor: Extractor, medium: NDArray, label: str = "") -> Way:
+        """A clip (samples,) at the extractor's rate, or a uint8 picture (height, width, 3)."""
+        if medium.dtype == np.uint8:
+            return cls(label, extractor, extractor.image_stages(medium))
+        return cls(label, extractor, extractor.stages(medium))
+
+    @property
+    def features(self) -> NDArray[np.float32]:
+        return self.stages.maps.ravel()
+
+    @property
+    def filter(self) -> int:
+        return self.extractor.filters[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A step of the chain: its name, the size of what it gives, one sentence, and a figure (Plotly)."""
+
+    name: str
+    size: str
+    text: str
+    figure: Any
+
+
+def distance(one: Way, other: Way) -> float | None:
+    """How far apart a nearest-neighbour learner sees the two; None if their vectors differ in length."""
+    if one.features.shape != other.features.shape:
+        return None
+    return float(np.linalg.norm(one.features - other.features))
+
+
+def dead_filters() -> tuple[int, ...]:
+    """The filters that give nothing, whatever they are shown.
+
+    >>> dead_filters()
+    (2, 4, 7, 9, 13, 36, 38, 48)
+    """
+    return tuple(np.flatnonzero(np.abs(load_stem().weight) < DEAD).tolist())
+
+
+def filter_name(number: int) -> str:
+    """A filter as a list calls it."""
+    return f"{number}{', the paper’s' * (number == PAPER_FILTER)}{', dead' * (number in dead_filters())}"
+
+
+def mean_activations(extractor: Extractor, medium: NDArray) -> NDArray[np.float64]:
+    """Mean of each of the 64 maps of one clip or picture: what the paper selects filters by."""
+    every = Extractor(tuple(range(N_FILTERS)), extractor.sample_rate, extractor.n_fft, extractor.hop)
+    return Way.through(every, medium).stages.maps.mean(axis=(1, 2), dtype=np.float64)
+
+
+def wav(clip: NDArray[np.float32], sample_rate: int) -> bytes:
+    """A clip to listen to, as loud as it is: 16-bit WAV.
+
+    >>> wav(np.zeros(100, np.float32), 4410)[:4]
+    b'RIFF'
+    """
+    out = io.BytesIO()
+    with wave.open(out, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(sample_rate)
+        file.writeframes((np.clip(clip, -1, 1) * 32767).astype("<i2").tobytes())
+    return out.getvalue()
+
+
+def envelope(values: NDArray, most: int = MAX_POINTS) -> tuple[NDArray, NDArray]:
+    """Positions and values of a line of at most `most` points: the extremes of equal stretches, in their order.
+
+    >>> x, y = envelope(np.array([0, 3, 1, 1, -2, 0]), most=4)
+    >>> x.tolist(), y.tolist()
+    ([0, 1, 3, 4], [0, 3, 1, -2])
+    """
+    if len(values) <= most:
+        return np.arange(len(values)), values
+    edges = np.linspace(0, len(values), most // 2 + 1).astype(int)
+    pairs = [sorted((a + int(values[a:b].argmin()), a + int(values[a:b].argmax()))) for a, b in pairwise(edges)]
+    x = np.array(pairs).ravel()
+    return x, values[x]
+
+
+# ---------------------------------------------------------------- the steps
+
+
+def steps(ways: Sequence[Way]) -> list[Step]:
+    """The six steps of one way, or of two of the same kind beside each other.
+
+    What two ways have in common is drawn once.
+    """
+    early = _sound_steps if isinstance(ways[0].stages, AudioStages) else _picture_steps
+    return [*early(unlike(ways)), *_shared_steps(ways)]
+
+
+def unlike(ways: Sequence[Way]) -> Sequence[Way]:
+    """The ways without those that begin with the same sound or picture as the first."""
+    entry = "waveform" if isinstance(ways[0].stages, AudioStages) else "image"
+    begin = [getattr(way.stages, entry) for way in ways]
+    return [
+        ways[0],
+        *(way for way, medium in zip(ways[1:], begin[1:], strict=True) if not np.array_equal(medium, begin[0])),
+    ]
+
+
+def sizes(way: Way) -> str:
+    """The sizes along one way, in one line."""
+    return " → ".join(step.size for step in steps([way]) if not step.name.startswith("Filter"))
+
+
+def _sound_steps(ways: Sequence[Way]) -> list[Step]:
+    rates = " or ".join(f"{rate:,}" for rate in dict.fromkeys(way.extractor.sample_rate for way in ways))
+    window = 1000 * ways[0].extractor.n_fft / ways[0].extractor.sample_rate
+    loudness = {"range": _limits([way.stages.waveform for way in ways], 0, 100)}
+    # A picture would begin at the top, with square pixels.
+    hertz = [
+        {"title": "Hz", "tickformat": "~s", "range": [0, way.extractor.sample_rate / 2], "scaleanchor": False}
+        for way in ways
+    ]
+    return [
+        Step(
+            "Sound",
+            _sizes(ways, "waveform"),
+            f"One second: the air's pressure, measured {rates} times.",
+            _stack(ways, [_wave(way) for way in ways], SECONDS | {"range": [0, 1]}, [loudness] * len(ways)),
+        ),
+        Step(
+            "Spectrogram",
+            _sizes(ways, "decibels"),
+            f"How loud each frequency is in windows of {window:.0f} ms, in decibels below the loudest.",
+            _stack(ways, [_decibels(way) for way in ways], SECONDS, hertz),
+        ),
+        Step(
+            "Colours",
+            _sizes(ways, "coloured"),
+            "The network was trained on photographs, so each loudness becomes a red, a green and a blue.",
+            _stack(ways, [_coloured(way) for way in ways], SECONDS, hertz),
+        ),
+    ]
+
+
+def _picture_steps(ways: Sequence[Way]) -> list[Step]:
+    told = {
+        "image": ("Picture", "As it came: red, green and blue of each pixel."),
+        "cropped": ("Crop", "The shorter side is brought to 224 pixels, and the middle is cut out."),
+        "normalised": ("Normalised", "Each colour less its mean over ImageNet's photographs, in its deviations."),
+    }
+    found = []
+    for stage, (name, text) in told.items():
+        pixels = [getattr(way.stages, stage) for way in ways]
+        traces = [_picture(_visible(one) if stage == "normalised" else one) for one in pixels]
+        found.append(Step(name, _sizes(ways, stage), text, _stack(ways, traces, HIDDEN, [HIDDEN] * len(ways))))
+    return found
+
+
+def _shared_steps(ways: Sequence[Way]) -> list[Step]:
+    filters = list(dict.fromkeys(way.filter for way in ways))
+    sound = isinstance(ways[0].stages, AudioStages)
+    every = [way.features for way in ways]
+    across, up = SECONDS, [{"title": "Hz", "tickformat": "~s"}] * len(ways)
+    if not sound:
+        across = HIDDEN | {"constrain": "domain"}
+        up = [HIDDEN | {"autorange": "reversed", "scaleanchor": _axis("x", i)} for i in range(len(ways))]
+    numbers = [{"range": _limits(every, 0, 100)}] * len(ways)
+    limits = _limits(every, *FAINT)
+    return [
+        Step(
+            f"Filter {' and '.join(str(number) for number in filters)}",
+            "7 × 7 × 3",
+            f"147 weights slide over the {'spectrogram' if sound else 'picture'} in steps of two cells and are "
+            "multiplied with its colours.",
+            filter_figure(filters, upwards=sound),
+        ),
+        Step(
+            "Feature map",
+            " | ".join(dict.fromkeys(_times(way.stages.maps.shape[1:]) for way in ways)),
+            "What is below zero becomes zero, and of every 3 × 3 cells the largest stays.",
+            _stack(ways, [_map(way, limits) for way in ways], across, up),
+        ),
+        Step(
+            "Features",
+            " | ".join(dict.fromkeys(f"{len(way.features):,}" for way in ways)),
+            "The map, row by row: all that a learner ever sees.",
+            _stack(ways, [_numbers(way) for way in ways], {"title": "number"}, numbers),
+        ),
+    ]
+
+
+def _sizes(ways: Sequence[Way], stage: str) -> str:
+    return " | ".join(dict.fromkeys(_times(getattr(way.stages, stage).shape) for way in ways))
+
+
+def _times(shape: Sequence[int]) -> str:
+    return " × ".join(f"{size:,}" for size in shape)
+
+
+def _limits(parts: Sequence[NDArray], low: float, high: float) -> list[float]:
+    """Percentiles of all parts together, so that two ways have one scale; never empty."""
+    least, most = np.percentile(np.concatenate(parts), [low, high]).tolist()
+    return [least, most] if most > least else [least - 1, most + 1]
+
+
+# ---------------------------------------------------------------- the figures
+
+
+def _stack(ways: Sequence[Way], traces: Sequence[Axis], x: Axis, y: Sequence[Axis]) -> Any:
+    """One chart, or one for each way below each other.
+
+    The layout is written down at once: plotly checks every later update on its own, and a slider waits for it.
+    """
+    two = len(ways) > 1
+    layout: Axis = {"annotations": []}
+    data = []
+    for i, (way, trace) in enumerate(zip(ways, traces, strict=True)):
+        data.append(trace | {"xaxis": _axis("x", i), "yaxis": _axis("y", i)})
+        domain = TWO_ROWS[i] if two else (0, 1)
+        named = {"title": {"text": x.get("title", ""), "standoff": 6} if way is ways[-1] else None}
+        layout[f"xaxis{i + 1 if i else ''}"] = x | named | {"anchor": _axis("y", i)}
+        layout[f"yaxis{i + 1 if i else ''}"] = y[i] | {"domain": domain, "anchor": _axis("x", i)}
+        if two:
+            layout["annotations"].append(_heading(way.label, 0.5, domain[1]))
+    return _laid_out(data, layout, STACKED * 2 if two else ALONE, top=22 if two else 6)
+
+
+def _axis(letter: str, index: int) -> str:
+    return f"{letter}{index + 1 if index else ''}"
+
+
+def _heading(text: str, x: float, y: float) -> Axis:
+    place = {"xref": "paper", "yref": "paper", "x": x, "y": y, "xanchor": "center", "yanchor": "bottom"}
+    return place | {"text": text, "showarrow": False}
+
+
+def _laid_out(data: Any, layout: Axis, height: int, top: int) -> Any:
+    import plotly.graph_objects as go
+
+    margin = {"l": 6, "r": 6, "t": top, "b": 6}
+    return go.Figure(data, layout | {"height": height, "margin": margin, "showlegend": False, "uirevision": "steps"})
+
+
+def _wave(way: Way) -> Axis:
+    x, y = envelope(way.stages.waveform)
+    seconds = (x / way.extractor.sample_rate).astype(np.float32)
+    return _line(seconds, y, "%{x:.3f} s: %{y:.3f}<extra></extra>")
+
+
+def _numbers(way: Way) -> Axis:
+    return _line(*envelope(way.features), "number %{x}: %{y:.3f}<extra></extra>")
+
+
+def _line(x: NDArray, y: NDArray, tip: str) -> Axis:
+    look = {"color": PURPLE, "width": 1}
+    return {"type": "scatter", "x": x, "y": y, "mode": "lines", "line": look, "hovertemplate": tip}
+
+
+def _cell(way: Way) -> tuple[float, float]:
+    """Seconds and hertz from one cell of a spectrogram to the next."""
+    e = way.extractor
+    return e.hop / e.sample_rate, e.sample_rate / e.n_fft
+
+
+def _decibels(way: Way) -> Axis:
+    seconds, hertz = _cell(way)
+    return {
+        "type": "heatmap", "x0": 0, "dx": seconds, "y0": 0, "dy": hertz,
+        "z": np.rint(way.stages.decibels).astype(np.int8), "zmin": -80, "zmax": 0, "colorscale": "gray",
+        "colorbar": {"thickness": 8, "title": {"text": "dB"}, "tickvals": [-80, -40, 0]},
+        "hovertemplate": "%{x:.2f} s, %{y:,.0f} Hz: %{z} dB<extra></extra>",
+    }  # fmt: skip
+
+
+def _coloured(way: Way) -> Axis:
+    seconds, hertz = _cell(way)
+    return _picture(way.stages.coloured * 255) | {"x0": 0, "dx": seconds, "y0": 0, "dy": hertz}
+
+
+def _picture(pixels: NDArray) -> Axis:
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.fromarray(np.rint(pixels).astype(np.uint8)).save(out, "PNG")
+    source = "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()
+    return {"type": "image", "source": source, "hovertemplate": "red, green, blue: %{color}<extra></extra>"}
+
+
+def _visible(normalised: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Normalised colours between black and white, as far as the most extreme ones reach."""
+    low = min(-m / s for m, s in zip(IMAGENET_MEAN, IMAGENET_STD, strict=True))
+    high = max((1 - m) / s for m, s in zip(IMAGENET_MEAN, IMAGENET_STD, strict=True))
+    return (normalised - low) / (high - low) * 255
+
+
+def _map(way: Way, limits: list[float]) -> Axis:
+    found: Axis = {
+        "type": "heatmap", "z": way.stages.maps[0], "zmin": limits[0], "zmax": limits[1], "colorscale": SEQUENTIAL,
+        "colorbar": {"thickness": 8, "nticks": 4}, "hovertemplate": "%{z:.3f}<extra></extra>",
+    }  # fmt: skip
+    if isinstance(way.stages, AudioStages):
+        seconds, hertz = _cell(way)
+        found |= {"x0": 0, "dx": 4 * seconds, "y0": 0, "dy": 4 * hertz}
+        found["hovertemplate"] = "about %{x:.2f} s, %{y:,.0f} Hz: %{z:.3f}<extra></extra>"
+    return found
+
+
+def filter_figure(filters: Sequence[int], upwards: bool) -> Any:
+    """Weights of filters, a row of red, green and blue for each; `upwards` as over a spectrogram."""
+    kernels = load_stem().conv1[list(filters)]
+    top = float(np.abs(kernels).max())
+    two = len(filters) > 1
+    data: list[Axis] = []
+    layout: Axis = {
+        "annotations": [],
+        "coloraxis": {"colorscale": WEIGHTS, "cmin": -top, "cmax": top, "colorbar": {"thickness": 8, "nticks": 4}},
+    }
+    for row, (number, planes) in enumerate(zip(filters, kernels, strict=True)):
+        for column, plane in enumerate(planes):
+            i = len(data)
+            x, y = _axis("x", i), _axis("y", i)
+            tip = "%{z:.4f}<extra></extra>"
+            data.append({"type": "heatmap", "z": plane, "coloraxis": "coloraxis", "xaxis": x, "yaxis": y,
+                         "hovertemplate": tip})  # fmt: skip
+            down, left = TWO_ROWS[row] if two else (0, 1), column * 0.34
+            layout[f"xaxis{i + 1 if i else ''}"] = HIDDEN | {"constrain": "domain", "domain": [left, left + 0.32],
+                                                             "anchor": y}  # fmt: skip
+            layout[f"yaxis{i + 1 if i else ''}"] = HIDDEN | {
+                "constrain": "domain", "constraintoward": "top", "domain": down, "scaleanchor": x, "anchor": x,
+                "autorange": True if upwards else "reversed",
+            }  # fmt: skip
+            name = ("red", "green", "blue")[column] + f" {number}" * two
+            layout["annotations"].append(_heading(name, left + 0.16, down[1]))
+    return _laid_out(data, layout, STACKED * 2 if two else ALONE, top=22)
+
+
+def board_figure(chosen: Sequence[int]) -> Any:
+    """All 64 filters as small pictures, the dead ones crossed out, the chosen ones framed."""
+    conv, dead, side = load_stem().conv1, dead_filters(), int(N_FILTERS**0.5)
+    middle = 3 + TILE * np.stack(np.unravel_index(np.arange(N_FILTERS), (side, side)))
+    board = np.zeros((TILE * side, TILE * side, 4))  # transparent between the tiles
+    for number, (row, column) in enumerate(middle.T):
+        scale = np.abs(conv).max() if number in dead else np.abs(conv[number]).max()
+        tile = board[row - 3 : row + 4, column - 3 : column + 4]
+        tile[..., :3] = 127.5 + 127.5 * conv[number].transpose(1, 2, 0) / scale
+        tile[..., 3] = 255
+    figure = _laid_out([_picture(board) | {"hoverinfo": "skip", "hovertemplate": None}], {}, 380, top=6)
+    names = [filter_name(number) for number in range(N_FILTERS)]
+    figure.add_scatter(x=middle[1], y=middle[0], mode="markers", marker={"size": 30, "opacity": 0}, text=names,
+                       hovertemplate="filter %{text}<extra></extra>")  # fmt: skip
+    figure.add_scatter(x=middle[1], y=middle[0] + 5, mode="text", text=[str(n) for n in range(N_FILTERS)],
+                       textfont={"size": 10}, hoverinfo="skip")  # fmt: skip
+    for numbers, symbol, size, colour in ((dead, "x-thin", 18, VERMILLION), (chosen, "square-open", 36, VERMILLION)):
+        at = middle[:, list(numbers)]
+        mark = {"symbol": symbol, "size": size, "color": colour, "line": {"width": 3, "color": colour}}
+        figure.add_scatter(x=at[1], y=at[0], mode="markers", marker=mark, hoverinfo="skip")
+    figure.update_xaxes(visible=False, range=[-2, TILE * side - 2])
+    return figure.update_yaxes(visible=False, range=[TILE * side, -2])
+
+
+def activation_figure(means: NDArray[np.float64], chosen: Sequence[int]) -> Any:
+    """Mean activation of each filter on one clip or picture, the chosen ones in another colour."""
+    colours = np.where(np.isin(np.arange(N_FILTERS), list(chosen)), VERMILLION, OLIVE)
+    bars = {
+        "type": "bar", "x": np.arange(N_FILTERS), "y": means, "marker": {"color": colours},
+        "text": [filter_name(number) for number in range(N_FILTERS)], "textposition": "none",
+        "hovertemplate": "filter %{text}: %{y:.3f}<extra></extra>",
+    }  # fmt: skip
+    return _laid_out([bars], {"xaxis": {"title": "filter"}, "yaxis": {"title": "mean activation"}}, 380, top=6)
