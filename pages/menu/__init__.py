@@ -43,6 +43,14 @@ PAGES = (
         "Explore",
         "A clip or picture on its way to 715 numbers, and what a drift does to them.",
     ),
+    Page(
+        "STM32",
+        ":material/memory:",
+        "pages/device/stm32.py",
+        "stm32",
+        "Device",
+        "What fits on a microcontroller, to the byte, and a fitted model as C.",
+    ),
 )
 
 

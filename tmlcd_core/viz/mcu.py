@@ -1,0 +1,181 @@
+"""The memory of a microcontroller and the accuracy that fits into it, drawn; and their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tmlcd_core.mcu import (
+    PAPER_TIMES,
+    Accuracy,
+    Bar,
+    Budget,
+    Case,
+    Configuration,
+    Fit,
+    find_board,
+    recorded,
+    time_rows,
+)
+from tmlcd_core.mcu.boards import KB
+from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY
+
+# What the bar shows as one part: colours that no learner has, and the rows of the table that belong to it.
+PARTS = {
+    "Audio": (SKY, ("Audio",)),
+    "Spectrogram": (PURPLE, ("Spectrogram",)),
+    "Filter, features": (PINK, ("Filter", "Features")),
+    "Training set T": (OLIVE, ("Training set T", "History window W")),
+}
+REST = "Not in the paper's sum"
+STAGES = {
+    "spectrogram": "Spectrogram",
+    "features": "Features",
+    "knn_10": "Prediction, |T| = 10",
+    "knn_50": "Prediction, |T| = 50",
+    "worst": "Dearest prediction and adaptation, |T| = 50",
+}
+
+
+def in_kb(size: float) -> str:
+    """Bytes as a data sheet writes them.
+
+    >>> in_kb(98304), in_kb(1500)
+    ('96 KB', '1.5 KB')
+    """
+    return f"{size / KB:,.0f} KB" if size % KB == 0 else f"{size / KB:,.1f} KB"
+
+
+def parts_of(bar: Bar) -> dict[str, int]:
+    """Bytes of each part that the figure shows; what belongs to none is the rest.
+
+    >>> from tmlcd_core.mcu import ram_bars
+    >>> parts = parts_of(ram_bars(Configuration())[0])
+    >>> parts["Training set T"], sum(parts.values()) - parts[REST]
+    (143400, 370744)
+    """
+    sizes = dict.fromkeys([*PARTS, REST], 0)
+    for name, size in bar.parts:
+        sizes[next((part for part, (_, rows) in PARTS.items() if name in rows), REST)] += size
+    return sizes
+
+
+def ram_figure(bars: Sequence[Bar]) -> Any:
+    """RAM that is needed, stacked, for each board, with the board's limit drawn across (Plotly)."""
+    import plotly.graph_objects as go
+
+    boards = [bar.board for bar in bars]
+    sizes = [parts_of(bar) for bar in bars]
+    figure = go.Figure()
+    for part in [*PARTS, REST]:
+        figure.add_bar(
+            x=boards,
+            y=np.array([size[part] for size in sizes]) / KB,
+            name=part,
+            marker={"color": PARTS[part][0] if part in PARTS else GREY},
+            customdata=np.array([size[part] for size in sizes]),
+            hovertemplate="%{x}<br>" + part + ": %{customdata:,} bytes<extra></extra>",
+        )
+    for place, bar in enumerate(bars):
+        figure.add_shape(
+            type="line", x0=place - 0.45, x1=place + 0.45, y0=bar.limit / KB, y1=bar.limit / KB,
+            line={"width": 3, "dash": "dash", "color": GREY},
+        )  # fmt: skip
+        short = sum(sizes[place].values()) - bar.limit
+        verdict = "fits" if short <= 0 else f"{in_kb(short)} short"
+        figure.add_annotation(
+            x=place, y=max(bar.limit, bar.limit + short) / KB, yanchor="bottom", showarrow=False,
+            text=f"RAM {in_kb(bar.limit)}<br><b>{verdict}</b>",
+        )  # fmt: skip
+    highest = max(max(bar.limit, sum(size.values())) for bar, size in zip(bars, sizes, strict=True))
+    return figure.update_layout(
+        barmode="stack", height=420, bargap=0.35, margin={"l": 6, "r": 6, "t": 6, "b": 6}, uirevision="ram",
+        legend={"orientation": "h", "y": -0.12, "traceorder": "normal"},
+        yaxis={"title": "KB of 1,024 bytes", "range": [0, 1.17 * highest / KB]},
+    )  # fmt: skip
+
+
+def in_words(bars: Sequence[Bar]) -> str:
+    """The figure of the RAM for those who cannot see it."""
+    needed = [sum(size for _, size in bar.parts) for bar in bars]
+    said = (f"{bar.board} has {bar.limit:,} bytes of RAM" for bar in bars)
+    return f"{needed[0]:,} bytes are needed; " + ", ".join(said) + "."
+
+
+def accuracy_figure(configuration: Configuration, found: Accuracy | None) -> Any:
+    """Measured accuracy against |T| for both rates in one type of T; the chosen measurement is marked (Plotly)."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    looks = {22_050: (PURPLE, "solid", "circle"), 4_410: (OLIVE, "dash", "square")}
+    for rate, (colour, dash, symbol) in looks.items():
+        rows = [a for a in recorded() if (a.sample_rate, a.store) == (rate, configuration.store)]
+        figure.add_scatter(
+            x=np.array([a.samples for a in rows]),
+            y=np.array([a.accuracy for a in rows]),
+            name=f"{rate:,} Hz", mode="lines+markers", line={"color": colour, "dash": dash, "width": 3},
+            marker={"symbol": symbol, "size": 9}, hovertemplate="|T| = %{x}: %{y:.1%}<extra></extra>",
+        )  # fmt: skip
+    if found is not None:
+        mark = {"symbol": "circle-open", "size": 22, "color": GREY, "line": {"width": 3}}
+        figure.add_scatter(
+            x=[found.samples], y=[found.accuracy], mode="markers", marker=mark, hoverinfo="skip", showlegend=False
+        )
+    return figure.update_layout(
+        height=300, margin={"l": 6, "r": 6, "t": 6, "b": 6}, uirevision="accuracy",
+        legend={"orientation": "h", "y": 1.12},
+        xaxis={"title": "|T|", "range": [0, 210]}, yaxis={"title": "accuracy", "tickformat": ".0%"},
+    )  # fmt: skip
+
+
+def budget_table(table: Budget) -> dict[str, list[str]]:
+    """Table 2 for a configuration: the paper's rows and sum, then what that sum leaves out, and all of it."""
+    rows: list[tuple[str, str, int, str]] = []
+    for row in (r for r in table.rows if r.in_paper):
+        rows.append((row.name, row.size, row.bytes, row.note))
+    rows.append(("Total, as the paper counts", "", table.total, ""))
+    for row in (r for r in table.rows if not r.in_paper):
+        rows.append((f"{row.name} +", row.size, row.bytes, row.note))
+    rows.append(("Needed", "", table.needed, "with all that is marked +"))
+    names, sizes, counts, notes = zip(*rows, strict=True)
+    return {"": list(names), "Size": list(sizes), "Bytes": [f"{n:,}" for n in counts], "Note": list(notes)}
+
+
+def fit_table(fits: Sequence[Fit]) -> dict[str, list[str]]:
+    """One row per board: whether it fits, and the largest |T| that would."""
+    return {
+        "Board": [fit.board.title for fit in fits],
+        "Core": [f"{fit.board.core.title()}, {fit.board.mhz:g} MHz" for fit in fits],
+        "RAM": [in_kb(fit.board.ram) for fit in fits],
+        "Fits": ["yes" if fit.fits else "no" for fit in fits],
+        "Bytes free": [f"{fit.free:,}" for fit in fits],
+        "Largest |T|": [f"{fit.largest:,}" if fit.largest else "none" for fit in fits],
+    }
+
+
+def paper_times() -> dict[str, list[str]]:
+    """The paper's Table 3 in milliseconds, as printed."""
+    return {
+        "Board": [find_board(t.board).title for t in PAPER_TIMES],
+        "Sampling": [f"{t.sample_rate:,} Hz" for t in PAPER_TIMES],
+        "Spectrogram": [f"{t.spectrogram}" for t in PAPER_TIMES],
+        "Features": [f"{t.features}" for t in PAPER_TIMES],
+        "kNN, |T| = 10": [f"{t.knn_10}" for t in PAPER_TIMES],
+        "kNN, |T| = 50": [f"{t.knn_50}–{t.knn_50_worst}" for t in PAPER_TIMES],
+    }
+
+
+def stage_table(case: Case) -> dict[str, list[str]]:
+    """Instructions of each stage (measured), milliseconds (estimated), and the paper's (as printed)."""
+    rows = time_rows([case])
+    found = {
+        "Stage": [STAGES[row.stage] for row in rows],
+        "Instructions, measured": [f"{row.instructions:,}" for row in rows],
+        "ms at 1 cycle each, estimate": [f"{row.one_cycle_ms:.1f}" for row in rows],
+        "ms at the paper's pace, estimate": [f"{row.paper_pace_ms:.1f}" for row in rows],
+    }
+    if any(row.paper for row in rows):
+        found["ms in the paper"] = [row.paper for row in rows]
+    return found
