@@ -21,6 +21,7 @@ from tmlcd_core.mcu import (
 )
 from tmlcd_core.mcu.boards import CORES, KB
 from tmlcd_core.mcu.budget import STORE_BYTES
+from tmlcd_core.mcu.example import export_example
 from tmlcd_core.viz import mcu as viz
 
 KEYS = ("hz", "n_fft", "hop", "filters", "size", "layout", "store")  # in the order of Configuration
@@ -79,13 +80,8 @@ def choose_boards() -> list[Board]:
 
 @st.cache_data(max_entries=32, show_spinner="Fitting a Hybrid Tiny kNN and writing it as C …")
 def project(configuration: Configuration, target: Board) -> tuple[bytes, str]:
-    from tmlcd_core.mcu import export_firmware
-    from tmlcd_core.mcu.example import fit_example
-
-    example = fit_example(configuration)
-    firmware = export_firmware(example.model, example.extractor, board=target, layout=configuration.layout,
-                               store=configuration.store, classes=example.later)  # fmt: skip
-    return firmware.zip(), example.about
+    firmware, about = export_example(configuration, target)
+    return firmware.zip(), about
 
 
 st.title("STM32")
@@ -128,7 +124,7 @@ with right:
 st.subheader("What it costs in time")
 left, right = st.columns([4, 5])
 with left:
-    st.caption("The paper's Table 3, in milliseconds, as printed.")
+    st.caption("The paper's Table 3 as printed, in milliseconds; the STM32F401 at 4,410 Hz.")
     st.table(viz.paper_times(), border="horizontal", hide_index=True)
 with right:
     case = checked(st.selectbox, "This project's C code, measured", tuple(CASE_NAMES), key="case")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tmlcd_core.errors import DataError
+from tmlcd_core.mcu.boards import Board
 from tmlcd_core.mcu.budget import Configuration
 from tmlcd_core.progress import Progress, silent
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from tmlcd_core.datasets import Pack
     from tmlcd_core.features import Extractor
     from tmlcd_core.learners import HybridTinyKNN
+    from tmlcd_core.mcu.export import Firmware
 
 WORDS = ("yes", "no")
 CLIPS = 50  # per word that is spoken on the spot
@@ -42,6 +44,18 @@ def fit_example(configuration: Configuration, progress: Progress = silent) -> Ex
         except DataError:
             pass
     return _spoken(c, progress)
+
+
+def export_example(configuration: Configuration, board: Board, progress: Progress = silent) -> tuple[Firmware, str]:
+    """The example as a C project in exactly this configuration, and where its data come from."""
+    from tmlcd_core.mcu.export import export_firmware
+
+    example = fit_example(configuration, progress)
+    layout, store = configuration.layout, configuration.store
+    firmware = export_firmware(
+        example.model, example.extractor, board=board, layout=layout, store=store, classes=example.later
+    )
+    return firmware, example.about
 
 
 def _from_pack(c: Configuration, pack: Pack) -> Example:
