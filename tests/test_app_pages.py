@@ -82,6 +82,15 @@ def test_a_broken_link_falls_back_with_a_notice():
     assert len(at.toast) == 2
 
 
+@pytest.mark.parametrize("number", ["1e999", "-inf", "9" * 400, "nan"])
+def test_a_number_beyond_all_bounds_falls_back(number):
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
+    at.query_params["seed"] = number
+    at.switch_page(CUSUM.file).run()
+    assert not at.exception
+    assert at.number_input(key="seed").value == 0
+
+
 def test_a_higher_threshold_never_gives_more_alarms():
     at = open_page(CUSUM)
     rates = []

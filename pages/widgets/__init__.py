@@ -14,6 +14,7 @@ def checked(widget: Callable[..., Any], label: str, *args: Any, key: str, **opti
 
     A link that asks for something the widget cannot show gets the default, and a notice when it is opened.
     """
+    drop_endless(widget, key)
     asked = st.query_params.get(key)
     value = widget(label, *args, key=key, bind="query-params", persist_state="session", **options)
     value = limited(value, *args)
@@ -24,6 +25,20 @@ def checked(widget: Callable[..., Any], label: str, *args: Any, key: str, **opti
             notice = f"The link's value for **{label}** cannot be used; {value} is shown."
             st.toast(notice, icon=":material/link_off:", duration="long")
     return value
+
+
+def drop_endless(widget: Callable[..., Any], key: str) -> None:
+    """Open a link anew without a number like 1e999: Streamlit's number_input would stop with an OverflowError."""
+    if widget is not st.number_input or key not in st.query_params:
+        return
+    try:
+        endless = abs(float(st.query_params[key])) == float("inf")
+    except ValueError:
+        return
+    if endless:
+        st.toast("The link asks for a number that is too large; the default is shown.", icon=":material/link_off:")
+        del st.query_params[key]
+        st.rerun()
 
 
 def limited(value: Any, *args: Any) -> Any:
