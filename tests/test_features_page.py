@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages import medium as choice
 from pages.menu import PAGES
+from tmlcd_core.errors import DataError
 from tmlcd_core.features import EFFECTS, Extractor, load_image, load_stem, make_clip
 from tmlcd_core.viz import features as viz
 
@@ -129,7 +130,7 @@ def test_a_sound_is_heard_as_loud_as_it_is():
 
 
 def test_every_step_of_a_typed_word():
-    at = open_page(say="hello", voice="7")
+    at = open_page(medium=choice.WORD, say="hello", voice="7")
     assert not at.exception and not at.error
     said = words(at)
     for step in ("1 Sound", "2 Spectrogram", "3 Colours", "4 Filter 51", "5 Feature map", "6 Features"):
@@ -145,7 +146,7 @@ def test_a_stronger_drift_moves_the_features_further():
         assert not at.exception
         sentence = next(m.value for m in at.markdown if "apart" in m.value)
         distances.append(float(sentence.split("**")[1]))
-        assert "the next voice lies" in sentence
+        assert "another clip of this word lies" in sentence
     assert distances[0] == 0 < distances[1] < distances[2]
 
 
@@ -173,7 +174,7 @@ def test_a_picture_has_no_slow_variant():
 
 
 def test_any_typed_word_gives_a_page():
-    at = open_page()
+    at = open_page(medium=choice.WORD)
     for word in ("<script>", "a\nb", "'; --", "", "   ", "!?", "🙂", "x" * 10_000, "\x00"):
         at.text_input(key="say").set_value(word).run()
         assert not at.exception
@@ -242,17 +243,32 @@ def test_too_large_a_file_is_named():
 
 
 def test_broken_links_fall_back():
-    at = open_page(medium="A moon", filter="999", beside="<b>", voice="nan", say="yes")
+    at = open_page(medium="A moon", filter="999", beside="<b>")
     assert not at.exception and not at.error
     assert at.selectbox(key="filter").value.startswith("51")
-    assert len(at.toast) == 4
+    assert len(at.toast) == 3
 
 
-def test_ready_made_clips_are_offered_where_there_is_a_pack(tmp_path, monkeypatch):
-    flac = tmp_path / "yes-0.flac"
-    flac.write_bytes(sound_file("FLAC"))
-    monkeypatch.setattr(choice, "_bundled", lambda: {"yes 1": flac})
-    at = open_page(medium=choice.BUNDLED)
+def test_without_a_pack_a_word_is_spoken(monkeypatch):
+    monkeypatch.setattr(choice, "_bundled", dict)
+    at = open_page()
     assert not at.exception and not at.error
-    assert at.selectbox(key="clip").value == "yes 1"
-    assert "715" in words(at)
+    assert at.selectbox(key="medium").options == [choice.WORD, choice.DIGIT, choice.FILE]
+    assert at.selectbox(key="medium").value == choice.WORD
+
+
+def test_ready_made_clips_come_with_another_one_of_their_word():
+    for name, paths in choice._bundled().items():
+        assert len(paths) == 2
+        assert {path.name.partition("-")[0] for path in paths} == {name.partition(" ")[0]}
+
+
+def test_without_espeak_there_is_a_message_and_still_a_picture(monkeypatch):
+    def refuse(word: str, voice: int) -> None:
+        raise DataError("speech needs the package espeakng-loader")
+
+    monkeypatch.setattr(choice, "_spoken", refuse)
+    at = open_page(medium=choice.WORD)
+    assert not at.exception
+    assert "espeakng" in at.sidebar.error[0].value
+    assert "3,136" in words(at)

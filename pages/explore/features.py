@@ -58,7 +58,8 @@ def compared(ways: list[viz.Way], medium: Medium) -> str:
     text = f"The two vectors lie **{apart:.2f}** apart, the distance that a nearest neighbour is chosen by."
     if medium.alike is not None:
         other = viz.distance(ways[0], viz.Way.through(ways[0].extractor, medium.alike))
-        text += f" For comparison: the next {'voice' if medium.is_sound else 'writer'} lies {other:.2f} away."
+        kind = "clip of this word" if medium.is_sound else "picture of this digit"
+        text += f" For comparison: another {kind} lies {other:.2f} away."
     return text
 
 

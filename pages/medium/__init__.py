@@ -39,19 +39,19 @@ def choose_medium() -> Medium:
     with faults_as_messages():
         if (chosen := _chosen()) is not None:
             st.session_state[LAST] = chosen
-    return st.session_state.get(LAST) or Medium(*_spoken("yes", 0))
+    return st.session_state.get(LAST) or Medium(*_digits().media("0", [0, 1]))
 
 
 def _chosen() -> Medium | None:
     ready = _bundled()
-    kinds = (WORD, *((BUNDLED,) if ready else ()), DIGIT, FILE)
+    kinds = (*((BUNDLED,) if ready else ()), WORD, DIGIT, FILE)
     kind = checked(st.selectbox, "Take", kinds, key="medium", help="Any clip or picture goes the same way.")
     if kind == WORD:
         word = checked(st.text_input, "Word", "yes", key="say", help="Any word of up to a second; eSpeak NG says it.")
         voice = checked(st.number_input, "Voice", 0, VOICES, 0, key="voice", help="Speaker, pitch and pace.")
         return Medium(*_spoken(word, int(voice)))
     if kind == BUNDLED:
-        return Medium(load_clip(ready[checked(st.selectbox, "Clip", tuple(ready), key="clip")]))
+        return Medium(*map(load_clip, ready[checked(st.selectbox, "Clip", tuple(ready), key="clip")]))
     if kind == DIGIT:
         digit = checked(st.selectbox, "Digit", _digits().classes, key="digit")
         writer = int(checked(st.number_input, "Writer", 0, WRITERS, 0, key="writer", help="Which picture of it."))
@@ -86,9 +86,11 @@ def _digits() -> DigitsSource:
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def _bundled() -> dict[str, Path]:
+def _bundled() -> dict[str, tuple[Path, ...]]:
+    """The clips of the pack by name, each with another one of its word."""
     try:
         clips = load_pack().clips
     except DataError:
         return {}
-    return {f"{word} {number}": path for word, paths in clips.items() for number, path in enumerate(paths, 1)}
+    pairs = {word: (*paths, *paths[:1]) for word, paths in clips.items()}
+    return {f"{word} {i + 1}": pair[i : i + 2] for word, pair in pairs.items() for i in range(len(pair) - 1)}
