@@ -2,6 +2,8 @@
 
 import base64
 import io
+import subprocess
+import sys
 import wave
 from pathlib import Path
 
@@ -272,3 +274,21 @@ def test_without_espeak_there_is_a_message_and_still_a_picture(monkeypatch):
     assert not at.exception
     assert "espeakng" in at.sidebar.error[0].value
     assert "3,136" in words(at)
+
+
+MODULES = """
+import sys
+from streamlit.testing.v1 import AppTest
+at = AppTest.from_file("app.py", default_timeout=120).run()
+for script in sys.argv[1:]:
+    assert not at.switch_page(script).run().exception
+print(*{name.partition(".")[0] for name in sys.modules})
+"""
+
+
+def test_a_first_visit_loads_neither_torch_nor_librosa():
+    scripts = [PAGE.file, "pages/device/stm32.py"]
+    command = [sys.executable, "-c", MODULES, *scripts]
+    loaded = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert "plotly" in loaded
+    assert not {"torch", "torchvision", "librosa", "river", "espeakng_loader"} & set(loaded)

@@ -70,15 +70,15 @@ with st.sidebar:
         ways = choose_ways(medium)
 
 steps = viz.steps(ways)
-for size in dict.fromkeys(viz.sizes(way) for way in ways):
-    st.markdown(f"**{size}** numbers. {medium.remark}")
-if medium.is_sound:
-    with st.container(horizontal=True):
-        for way in viz.unlike(ways):
-            with st.container(width=330, gap="xxsmall"):
-                st.caption(f"Hear it, {way.label}" if len(ways) > 1 else "Hear it")
-                heard = viz.wav(way.stages.waveform, way.extractor.sample_rate)
-                st.audio(heard, alt=f"The sound, {way.label}")
+with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+    with st.container(width="content", gap="xxsmall"):
+        for size in dict.fromkeys(viz.sizes(way) for way in ways):
+            st.markdown(f"**{size}** numbers. {medium.remark}")
+    for way in viz.unlike(ways) if medium.is_sound else ():
+        with st.container(width=300, gap="xxsmall"):
+            if len(ways) > 1:
+                st.caption(way.label)
+            st.audio(viz.wav(way.stages.waveform, way.extractor.sample_rate), alt=f"Hear it, {way.label}")
 if len(ways) > 1:
     st.markdown(compared(ways, medium))
 for start in range(0, len(steps), CARDS):

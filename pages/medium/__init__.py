@@ -16,6 +16,7 @@ from tmlcd_core.features import fit_image, load_clip, load_image
 WORD, BUNDLED, DIGIT, FILE = "A spoken word", "A ready-made clip", "A handwritten digit", "Your file"
 SOUNDS, PICTURES = ("wav", "flac", "ogg", "mp3"), ("jpg", "jpeg", "png")
 MAX_MB = 10
+CLEAR = "stop 1"  # the first that is shown: it has no noise, so every step is plain to see
 LARGE = 512  # pixels: a larger picture is cropped before anything is done to it
 VOICES = 383  # a word is said in up to 385 voices, pitches and paces
 WRITERS = 170  # every digit was written more often than that
@@ -51,7 +52,9 @@ def _chosen() -> Medium | None:
         voice = checked(st.number_input, "Voice", 0, VOICES, 0, key="voice", help="Speaker, pitch and pace.")
         return Medium(*_spoken(word, int(voice)))
     if kind == BUNDLED:
-        return Medium(*map(load_clip, ready[checked(st.selectbox, "Clip", tuple(ready), key="clip")]))
+        names = tuple(ready)
+        first = names.index(CLEAR) if CLEAR in names else 0
+        return Medium(*map(load_clip, ready[checked(st.selectbox, "Clip", names, index=first, key="clip")]))
     if kind == DIGIT:
         digit = checked(st.selectbox, "Digit", _digits().classes, key="digit")
         writer = int(checked(st.number_input, "Writer", 0, WRITERS, 0, key="writer", help="Which picture of it."))

@@ -22,7 +22,7 @@ FAINT = (1, 99)  # percentiles between which a map is coloured: its edges would 
 DEAD = 1e-3  # |bn1 weight| below which training has switched a filter off
 MAX_POINTS = 2000  # of one line: more cannot be told apart on a screen
 TILE = 10  # pixels from one filter to the next on the board of all 64: 7 of its own and room for its number
-ALONE, STACKED = 200, 165  # px, height of a step's chart with one way, and of each of two
+ALONE, STACKED = 175, 165  # px, height of a step's chart with one way, and of each of two
 TWO_ROWS = ((0.62, 1), (0, 0.38))  # of a chart's height: the upper and the lower way
 WEIGHTS = "RdBu"  # diverging, and safe for colour-blind readers
 
