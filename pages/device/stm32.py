@@ -56,7 +56,8 @@ with right:
     bars = ram_bars(c, boards)
     st.plotly_chart(viz.ram_figure(bars), key="ram-bars", config=CONFIG, alt=viz.in_words(bars))
 st.table(viz.fit_table(what_fits(c, boards)), border="horizontal", hide_index=True)
-st.caption(f"Flash: at most {viz.in_kb(flash_bytes(c, fused=False))} for code, tables and the T that it starts with.")
+flash = flash_bytes(c, fused=c.layout != "paper")
+st.caption(f"Flash: at most {viz.in_kb(flash)} for code, tables and the T that it starts with.")
 
 st.subheader("What it costs in accuracy")
 measured = accuracy_of(c)

@@ -191,7 +191,7 @@ def _sound_steps(ways: Sequence[Way]) -> list[Step]:
         Step(
             "Colours",
             _sizes(ways, "coloured"),
-            "The network was trained on photographs, so each loudness becomes a red, a green and a blue.",
+            "The network knows photographs: each loudness becomes red, green and blue.",
             _stack(ways, [_coloured(way) for way in ways], SECONDS, hertz),
         ),
     ]
@@ -225,8 +225,7 @@ def _shared_steps(ways: Sequence[Way]) -> list[Step]:
         Step(
             f"Filter {' and '.join(str(number) for number in filters)}",
             "7 × 7 × 3",
-            f"147 weights slide over the {'spectrogram' if sound else 'picture'} in steps of two cells and are "
-            "multiplied with its colours.",
+            "147 weights slide over the colours in steps of two; the products are summed.",
             filter_figure(filters, upwards=sound),
         ),
         Step(
