@@ -51,6 +51,14 @@ PAGES = (
         "Device",
         "What fits on a microcontroller, to the byte, and a fitted model as C.",
     ),
+    Page(
+        "Paper",
+        ":material/article:",
+        "pages/read/paper.py",
+        "paper",
+        "Read",
+        "Table 1, both figures and every claim of the paper beside what is measured here.",
+    ),
 )
 
 

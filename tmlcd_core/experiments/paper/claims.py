@@ -1,7 +1,7 @@
 """Every statement of the paper's Section 7 that can be false, measured. Nothing is bent to hold.
 
 A claim's bounds are the paper's own numbers where it gives them; where it uses words ("limited", "nearly constant"),
-the number that stands for the word is said in the claim's `rule`, and was set before anything was measured.
+the number that stands for the word is said in the claim's `rule`; no rule was changed once the twenty runs were judged.
 """
 
 from __future__ import annotations
