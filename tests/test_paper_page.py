@@ -20,7 +20,7 @@ def test_shows_the_shipped_results(page):
     page.run()
     assert not page.exception
     shipped = json.loads((ROOT / "data/paper/reproduction.json").read_text())
-    tables = [element.value for element in page.dataframe]
+    tables = [element.value for element in page.table]
     assert len(tables[0]) == len(shipped["table1"])
     assert len(tables[1]) == len(shipped["claims"]) >= 14
     csv = pd.read_csv(ROOT / "data/paper/table1.csv")
@@ -33,7 +33,7 @@ def test_shows_the_shipped_results(page):
 def test_claims_can_be_filtered(page):
     page.run()
     page.segmented_control(key="show").set_value("does not hold").run()
-    assert set(page.dataframe[1].value["verdict"]) == {"does not hold"}
+    assert set(page.table[1].value["verdict"]) == {"does not hold"}
 
 
 def test_runs_and_cancels(page):
