@@ -18,7 +18,7 @@ st.markdown(
     "A microcontroller that learned yesterday's world makes mistakes when the world changes. "
     "Three tiny nearest-neighbour learners adapt on the device: one **condenses** every mistake into its "
     "memory, one **tests** its own accuracy and starts afresh at an alarm, one does **both**. "
-    "Watch them meet a change, then look inside, speak to them, and put them on an STM32."
+    "Watch them meet a change, look inside, make a change of your own, and put them on an STM32."
 )
 player(shipped_run(), "home", start="begin", autoplay=True)
 ways_in()
