@@ -64,7 +64,7 @@ def test_a_value_is_kept_within_the_widgets_limits(value, limits, expected):
     ],
 )
 def test_the_text_of_an_address_is_compared_with_the_value(asked, value, same):
-    assert says(asked, value) is same
+    assert says([asked], value) is same
 
 
 CUSUM = next(page for page in PAGES if page.url == "inside-cusum")

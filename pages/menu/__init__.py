@@ -28,6 +28,14 @@ CARDS = 3  # a row
 PAGES = (
     HOME,
     Page(
+        "Drift lab",
+        ":material/science:",
+        "pages/explore/drift_lab.py",
+        "drift-lab",
+        "Explore",
+        "Choose data, a drift and learners, and watch them fall and recover.",
+    ),
+    Page(
         "Inside CUSUM",
         ":material/query_stats:",
         "pages/explore/inside_cusum.py",

@@ -1,5 +1,6 @@
 """Widgets whose value stands in the address and is checked again on the server."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,14 +16,15 @@ def checked(widget: Callable[..., Any], label: str, *args: Any, key: str, **opti
     A link that asks for something the widget cannot show gets the default, and a notice when it is opened.
     """
     drop_endless(widget, key)
-    asked = st.query_params.get(key)
+    asked = st.query_params.get_all(key)
     value = widget(label, *args, key=key, bind="query-params", persist_state="session", **options)
-    value = limited(value, *args)
+    value = limited(value, *args, free=bool(options.get("accept_new_options")))
     opened = f"opened:{key}"
     if opened not in st.session_state:
         st.session_state[opened] = True
-        if asked is not None and not says(asked, value):
-            notice = f"The link's value for **{label}** cannot be used; {value} is shown."
+        if asked and not says(asked, value):
+            shown = ", ".join(value) or "nothing" if isinstance(value, list) else value
+            notice = f"The link's value for **{label}** cannot be used; {as_text(str(shown))} is shown."
             st.toast(notice, icon=":material/link_off:", duration="long")
     return value
 
@@ -41,9 +43,11 @@ def drop_endless(widget: Callable[..., Any], key: str) -> None:
         st.rerun()
 
 
-def limited(value: Any, *args: Any) -> Any:
-    """The value within the widget's limits: those hold only in the browser."""
+def limited(value: Any, *args: Any, free: bool = False) -> Any:
+    """The value within the widget's limits: those hold only in the browser. `free`: new options may be typed."""
     if args and isinstance(args[0], list | tuple):
+        if isinstance(value, list):
+            return [one for one in value if free or one in args[0]]
         return value if value in args[0] else args[0][0]
     if len(args) >= 2:
         low, high = args[:2]
@@ -51,14 +55,22 @@ def limited(value: Any, *args: Any) -> Any:
     return value
 
 
-def says(asked: str, value: Any) -> bool:
-    """Whether the text of an address means this value."""
+def says(asked: list[str], value: Any) -> bool:
+    """Whether the texts of an address mean this value."""
+    if isinstance(value, list):
+        return [text for text in asked if text] == value
+    text = asked[-1]
     if isinstance(value, bool):
-        return asked.lower() == str(value).lower()
+        return text.lower() == str(value).lower()
     try:
-        return float(asked) == float(value)
+        return float(text) == float(value)
     except ValueError:
-        return asked == str(value)
+        return text == str(value)
+
+
+def as_text(text: str) -> str:
+    """Text for a place that understands Markdown, with nothing in it to be understood."""
+    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&])", r"\\\1", text)
 
 
 @contextmanager
@@ -67,4 +79,4 @@ def faults_as_messages() -> Iterator[None]:
     try:
         yield
     except TmlcdError as fault:
-        st.error(str(fault), icon=":material/error:")
+        st.error(as_text(str(fault)), icon=":material/error:")

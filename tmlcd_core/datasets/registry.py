@@ -18,6 +18,7 @@ from tmlcd_core.datasets.images import (
     DownloadedSource,
     ImagenetteSource,
 )
+from tmlcd_core.datasets.points import PointsSource
 from tmlcd_core.errors import DataError
 from tmlcd_core.progress import Progress, silent
 
@@ -66,6 +67,7 @@ SOURCES: dict[str, SourceInfo] = {
     ),
     "speech-clean": SourceInfo("audio", "the same without noise", _speech("clean"), _ESPEAK),
     "speech-very-noisy": SourceInfo("audio", "the same with strong noise", _speech("very noisy"), _ESPEAK),
+    "points": SourceInfo("vector", "10 clouds of points in the plane, made at once", lambda request: PointsSource()),
     "digits": SourceInfo(
         "image",
         "1,797 handwritten digits of 8x8 pixels, from scikit-learn",

@@ -55,8 +55,10 @@ LEARNERS = {
     "cit": Style("Condensing-in-Time", "CIT", BLUE, (5, 3)),
     "active": Style("Active Tiny kNN", "Active", VERMILLION, (11, 4)),
     "hybrid": Style("Hybrid Tiny kNN", "Hybrid", GREEN),
+    "static": Style("Static kNN", "Static", GREY, (12, 3, 3, 3)),
+    "incremental": Style("Incremental kNN", "Incremental", OLIVE, (7, 3)),
 }
-SPARE = ((PURPLE, (18, 3)), (GREY, (12, 3, 3, 3)), (OLIVE, (7, 3)), (SKY, (2, 2, 7, 2)), (PINK, (2, 3)))
+SPARE = ((PURPLE, (18, 3)), (SKY, (2, 2, 7, 2)), (PINK, (2, 3)))
 
 
 def styles(learners: Iterable[str]) -> dict[str, Style]:

@@ -1,0 +1,77 @@
+"""A visitor's own data: a zip in a folder of the session, or a folder on the machine that runs the server."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import streamlit as st
+
+from pages.widgets import as_text
+from tmlcd_core.datasets import FolderSource, extract_upload
+from tmlcd_core.errors import DataError, TmlcdError
+
+LIMIT = 10 * 2**20  # bytes; the browser's widget has the same limit, but any client can send anything
+LOCAL = {"127.0.0.1", "localhost", "::1"}
+STATE = "lab upload"
+
+
+@dataclass(frozen=True)
+class Upload:
+    """An unpacked zip; the folder goes when nobody holds it any more, at the latest with the session."""
+
+    file_id: str
+    name: str
+    folder: TemporaryDirectory
+    told: str
+
+    @property
+    def path(self) -> str:
+        return str(Path(self.folder.name, "upload"))
+
+    @property
+    def cache(self) -> str:
+        """Where its features go: they are nobody else's business either."""
+        return str(Path(self.folder.name, "features"))
+
+
+def serves_this_machine() -> bool:
+    """Whether only this machine can reach the server; others must not read its folders."""
+    return st.get_option("server.address") in LOCAL
+
+
+def upload() -> Upload | None:
+    """The zip of this session: the newest that could be unpacked."""
+    sent = st.file_uploader(
+        "Zip of clips or images",
+        type="zip",
+        help="One folder per class with wav, flac, ogg or mp3 clips or jpg or png images; 10 MB at most.",
+    )
+    known: Upload | None = st.session_state.get(STATE)
+    if sent is not None and (known is None or sent.file_id != known.file_id):
+        try:
+            known = st.session_state[STATE] = unpack(sent.file_id, sent.name, sent.getvalue())
+        except TmlcdError as fault:
+            st.error(as_text(str(fault)), icon=":material/error:")
+            return known
+    if known is None:
+        st.info("Nothing has been uploaded in this session yet.", icon=":material/upload_file:")
+    else:
+        st.caption(as_text(known.told))
+    return known
+
+
+def unpack(file_id: str, name: str, content: bytes) -> Upload:
+    """Unpack a zip into a folder of its own and look at what is there."""
+    if len(content) > LIMIT:
+        raise DataError(f"{name!r} has {len(content) / 2**20:.1f} MB; {LIMIT // 2**20} MB are the limit")
+    folder = TemporaryDirectory(prefix="tmlcd-upload-")
+    found = Upload(file_id, name, folder, "")
+    try:
+        source = FolderSource(extract_upload(content, found.path))
+    except DataError as fault:
+        raise DataError(str(fault).replace(found.path, name)) from fault
+    counts = ", ".join(f"{label}: {source.count(label)}" for label in source.classes[:12])
+    more = f" and {len(source.classes) - 12} classes more" if len(source.classes) > 12 else ""
+    return Upload(
+        file_id, name, folder, f"{name} holds {source.kind} of {len(source.classes)} classes ({counts}{more})."
+    )

@@ -1,0 +1,55 @@
+"""Points in the plane, as a source: data that need no sound, no picture and no time to make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.datasets.dataset import Kind
+from tmlcd_core.errors import DataError
+
+NAMES = tuple("ABCDEFGHIJ")
+APART = 2.2  # standard deviations between neighbouring clouds: near enough for a kNN to make mistakes
+COUNT = 10_000  # points offered for each class: more than any experiment asks for
+
+
+class PointsSource:
+    """Ten Gaussian clouds in the plane: nine on a ring, one inside it.
+
+    Examples
+    --------
+    >>> source = PointsSource()
+    >>> source.media("A", [0, 7]).shape, round(float(source.media("A", range(5000)).std()), 1)
+    ((2, 2), 2.4)
+    """
+
+    name = "points"
+    key = "points-1"
+    kind: Kind = "vector"
+    sample_rate: int | None = None
+    classes = NAMES
+
+    def count(self, label: str) -> int:
+        self._number(label)
+        return COUNT
+
+    def centre(self, label: str) -> NDArray[np.float64]:
+        """The middle of a cloud."""
+        ring = len(NAMES) - 1
+        number = self._number(label)
+        if number == ring:
+            return np.zeros(2)
+        # Every fourth place of the ring, so that the first few classes are not all neighbours.
+        angle = 2 * np.pi * (4 * number % ring) / ring
+        return APART / (2 * np.sin(np.pi / ring)) * np.array([np.cos(angle), np.sin(angle)])
+
+    def media(self, label: str, indices: Sequence[int]) -> NDArray[np.float32]:
+        noise = np.random.default_rng(self._number(label)).standard_normal((COUNT, 2))
+        return (self.centre(label) + noise[np.asarray(indices, np.int64)]).astype(np.float32)
+
+    def _number(self, label: str) -> int:
+        if label not in NAMES:
+            raise DataError(f"no class {label!r} in points; it has {', '.join(NAMES)}")
+        return NAMES.index(label)

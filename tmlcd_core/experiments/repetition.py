@@ -1,0 +1,118 @@
+"""Many runs of a trial, one step at a time: for a page that shows progress and can be told to stop."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.datasets import FeatureCache
+from tmlcd_core.experiments.evaluation import Spread, accuracy_curve, summarise
+from tmlcd_core.experiments.experiment import LearnerRun
+from tmlcd_core.experiments.results import Curve
+from tmlcd_core.experiments.stream import Stream
+from tmlcd_core.experiments.trial import Trial
+from tmlcd_core.learners import Trace
+from tmlcd_core.progress import Progress, silent
+
+
+@dataclass
+class Repetition:
+    """A trial with the seeds `trial.seed`, `trial.seed + 1`, …
+
+    Each `step` lets one learner run over one stream, so that whoever calls decides in between whether to go on.
+
+    Parameters
+    ----------
+    trial
+        What is repeated.
+    runs
+        How often.
+    cache
+        Of features; the user's unless given.
+
+    Examples
+    --------
+    >>> repetition = Repetition(Trial("points", per_class=100, train=20, learners=("cit",)), runs=3)
+    >>> while not repetition.finished:
+    ...     repetition.step()
+    >>> summary = repetition.summary()["cit"]["accuracy"]
+    >>> round(summary.mean, 2), summary.n
+    (0.91, 3)
+    """
+
+    trial: Trial
+    runs: int = 20
+    cache: FeatureCache | None = None
+    changes: tuple[int, ...] = ()
+    done: dict[str, list[tuple[Trace, LearnerRun]]] = field(default_factory=dict)
+    _stream: Stream | None = None
+
+    @property
+    def steps(self) -> int:
+        """Steps done."""
+        return sum(map(len, self.done.values()))
+
+    @property
+    def share(self) -> float:
+        """Of all steps, how many are done: 0 to 1."""
+        return self.steps / (self.runs * len(self.trial.learners))
+
+    @property
+    def finished_runs(self) -> int:
+        return self.steps // len(self.trial.learners)
+
+    @property
+    def finished(self) -> bool:
+        return self.finished_runs >= self.runs
+
+    def step(self, progress: Progress = silent) -> None:
+        """The next learner of a run; with the first one the run's stream is made."""
+        names = self.trial.learners
+        number, turn = divmod(self.steps, len(names))
+        trial = replace(self.trial, seed=self.trial.seed + number)
+        if turn == 0 or self._stream is None:
+            self._stream = trial.stream(trial.material(self.cache), progress)
+            self.changes = self._stream.changes
+        self.done.setdefault(names[turn], []).append(_run(trial, names[turn], self._stream))
+
+    @property
+    def length(self) -> int:
+        """Samples that all runs have: where data are few, streams differ a little in length."""
+        return min(len(trace) for runs in self.done.values() for trace, _ in runs)
+
+    def accuracy(self, learner: str) -> Curve:
+        """The paper's accuracy curve over runs."""
+        return self._curve([accuracy_curve(one.correct) for _, one in self._of(learner)])
+
+    def sizes(self, learner: str) -> Curve:
+        """|T| over runs."""
+        return self._curve([trace.sizes for trace, _ in self._of(learner)])
+
+    def statistic(self, learner: str) -> Curve:
+        """g over the runs in which the test is not warming up."""
+        return self._curve([trace.statistic for trace, _ in self._of(learner)])
+
+    def summary(self) -> dict[str, dict[str, Spread]]:
+        """Mean and standard deviation of every metric, by learner."""
+        return {name: summarise([one.metrics for _, one in self._of(name)]) for name in self.trial.learners}
+
+    def _of(self, learner: str) -> list[tuple[Trace, LearnerRun]]:
+        return self.done[learner]
+
+    def _curve(self, lines: list[NDArray]) -> Curve:
+        array = np.array([line[: self.length] for line in lines], np.float64)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # where every run is warming up, the mean is nan
+            return Curve(np.nanmean(array, axis=0), np.nanstd(array, axis=0))
+
+
+def _run(trial: Trial, name: str, stream: Stream) -> tuple[Trace, LearnerRun]:
+    model = trial.learner(name).fit(stream.X0, stream.y0)
+    started = time.perf_counter()
+    trace = model.run(stream.X, stream.y)
+    seconds = time.perf_counter() - started
+    return trace, LearnerRun.of(trace, stream, int(getattr(model, "window", 0)), seconds)

@@ -1,0 +1,179 @@
+"""A trial of the Drift lab for the player, for a table and for a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from tmlcd_core.experiments.evaluation import Metrics, Spread
+from tmlcd_core.experiments.repetition import Repetition
+from tmlcd_core.experiments.scenario import Origin
+from tmlcd_core.experiments.stream import Stream
+from tmlcd_core.learners import Trace
+from tmlcd_core.viz.palette import GREY, styles
+from tmlcd_core.viz.player import ACCURACY_TAPS, Panel, PlayerRun
+
+# Metrics worth a row for one run and over runs: field, words, decimals.
+FIGURES = (
+    ("accuracy", "accuracy", 3),
+    ("accuracy_before", "accuracy before the change", 3),
+    ("accuracy_after", "accuracy after the change", 3),
+    ("accuracy_100", "accuracy in the 100 samples after it", 3),
+    ("recovery", "samples until recovered", 0),
+    ("delay", "samples until the alarm", 0),
+    ("change_point_error", "error of the change point", 0),
+    ("missed", "missed changes", 1),
+    ("false_alarms", "false alarms", 1),
+    ("final_size", "|T| at the end", 0),
+    ("largest_size", "largest |T|", 0),
+    ("largest_bytes", "bytes of the largest T", 0),
+    ("window_bytes", "bytes of the window W", 0),
+    ("microseconds", "µs per sample here", 1),
+)
+
+
+def run_of(title: str, stream: Stream, traces: Mapping[str, Trace], threshold: float) -> PlayerRun:
+    """One run for the player."""
+    return PlayerRun.from_traces(
+        title,
+        traces,
+        stream.y,
+        threshold=threshold,
+        changes=stream.changes,
+        x_label="samples seen",
+        alt=told(stream, traces),
+    )
+
+
+def told(stream: Stream, traces: Mapping[str, Trace]) -> str:
+    """What a run shows, in words."""
+    changes = ", ".join(map(str, stream.changes)) or "none"
+    looks = styles(traces)
+    parts = [f"True changes at sample: {changes}."]
+    for name, trace in traces.items():
+        hits = trace.predictions == stream.y
+        alarms = f", alarms at {', '.join(map(str, trace.detections))}" if len(trace.detections) else ""
+        parts.append(f"{looks[name].name}: accuracy {hits.mean():.2f}, {trace.sizes[-1]} samples at the end{alarms}.")
+    return " ".join(parts)
+
+
+def bands_of(title: str, repetition: Repetition, threshold: float) -> PlayerRun:
+    """The mean of several runs for the player, with bands of one standard deviation."""
+    names = repetition.trial.learners
+
+    def panel(heading: str, short: str, kind: str, **options: Any) -> Panel:
+        curves = {name: getattr(repetition, kind)(name) for name in names}
+        shown = {name: curve for name, curve in curves.items() if not np.isnan(curve.mean).all()}
+        mean = {name: curve.mean for name, curve in shown.items()}
+        return Panel(heading, short, mean, {name: curve.std for name, curve in shown.items()}, **options)
+
+    return PlayerRun(
+        title,
+        (
+            panel(f"Accuracy over the last {ACCURACY_TAPS} samples", "accuracy", "accuracy", low=None, high=1.0),
+            panel("Memory: samples in T", "|T|", "sizes", digits=0),
+            panel(
+                "CUSUM statistic g",
+                "g",
+                "statistic",
+                threshold=threshold,
+                threshold_label=f"threshold h = {threshold:g}",
+                digits=1,
+            ),
+        ),
+        names,
+        changes=tuple(change for change in repetition.changes if change < repetition.length),
+        x_label="samples seen",
+        alt=f"Mean and standard deviation of {repetition.finished_runs} runs.",
+    )
+
+
+def figures(metrics: Mapping[str, Metrics]) -> dict[str, list[str]]:
+    """The metrics of one run as the columns of a table."""
+    rows = {name: asdict(found) for name, found in metrics.items()}
+    return _columns({name: {f: _number(row[f], digits) for f, _, digits in FIGURES} for name, row in rows.items()})
+
+
+def spreads(summary: Mapping[str, Mapping[str, Spread]]) -> dict[str, list[str]]:
+    """The metrics of several runs as the columns of a table: mean ± standard deviation."""
+    return _columns(
+        {name: {f: _spread(found[f], digits) for f, _, digits in FIGURES} for name, found in summary.items()}
+    )
+
+
+def _columns(cells: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
+    looks = styles(cells)
+    columns = {"": [words for _, words, _ in FIGURES]}
+    return columns | {looks[name].short: [found[f] for f, _, _ in FIGURES] for name, found in cells.items()}
+
+
+def _number(value: float, digits: int) -> str:
+    return "–" if math.isnan(value) else f"{value:,.{0 if float(value).is_integer() and digits < 3 else digits}f}"
+
+
+def _spread(value: Spread, digits: int) -> str:
+    return "–" if math.isnan(value.mean) else f"{value.mean:,.{digits}f} ± {value.std:,.{digits}f}"
+
+
+def origin_in_words(label: str, origin: Origin) -> str:
+    """What a sample truly is: its label, and what stands behind it where that is something else."""
+    said = f", truly “{origin.word}”" if origin.word != label else ""
+    disturbed = (
+        f", {origin.effect}" + (f" {origin.strength:.0%}" if origin.strength < 1 else "") if origin.effect else ""
+    )
+    return f"“{label}”{said}{disturbed}"
+
+
+def trace_csv(stream: Stream, traces: Mapping[str, Trace]) -> str:
+    """A run as a table, one line per sample."""
+    head = ["sample", "label", "class", "effect", "strength", "medium", "true_change"]
+    for name in traces:
+        head += [f"{name}_{what}" for what in ("predicted", "correct", "size", "statistic", "alarm", "change_point")]
+    points = {
+        name: dict(zip(t.detections.tolist(), t.change_points.tolist(), strict=True)) for name, t in traces.items()
+    }
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(head)
+    for i in range(len(stream)):
+        origin = stream.origins[stream.origin[i]]
+        row: list[Any] = [i, stream.y[i], origin.word, origin.effect, origin.strength, stream.index[i]]
+        row.append(int(i in stream.changes))
+        for name, trace in traces.items():
+            g = trace.statistic[i]
+            row += [trace.predictions[i], int(trace.predictions[i] == stream.y[i]), trace.sizes[i]]
+            row += ["" if math.isnan(g) else repr(float(g)), int(i in points[name]), points[name].get(i, "")]
+        writer.writerow(row)
+    return out.getvalue()
+
+
+def plane_figure(samples: Any, labels: Any, here: Any, near: Any, name: str) -> Any:
+    """T of one learner as points in the plane, with the current sample and its neighbours (Plotly)."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for label in np.unique(labels):
+        part = samples[labels == label]
+        figure.add_scatter(
+            x=part[:, 0], y=part[:, 1], mode="markers", name=str(label), marker={"size": 7, "opacity": 0.7}
+        )
+    lines = np.array([p for point in near for p in (here, point, (np.nan, np.nan))], float).reshape(-1, 2)
+    figure.add_scatter(
+        x=lines[:, 0], y=lines[:, 1], mode="lines", line={"color": GREY, "width": 1}, showlegend=False, hoverinfo="skip"
+    )
+    mark = {"symbol": "x", "size": 13, "color": GREY, "line": {"width": 1}}
+    figure.add_scatter(x=[here[0]], y=[here[1]], mode="markers", name="sample", marker=mark)
+    figure.update_layout(
+        height=260,
+        margin={"l": 4, "r": 4, "t": 28, "b": 4},
+        title={"text": f"T of {name}", "font": {"size": 13}},
+        uirevision="plane",
+        yaxis={"scaleanchor": "x"},
+    )
+    return figure
