@@ -1,11 +1,12 @@
 """The settings of the Drift lab: widgets in, a Trial out."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import streamlit as st
 
-from pages.lab.upload import Upload, serves_this_machine, upload
+from pages.lab.runs import material_of
+from pages.lab.upload import Upload, local_folder, serves_this_machine, upload
 from pages.widgets import as_text, checked
 from tmlcd_core.datasets import pack
 from tmlcd_core.datasets.speech import WORDS, SpeechSource
@@ -18,7 +19,7 @@ from tmlcd_core.viz.palette import LEARNERS
 
 SPEECH, DIGITS, POINTS, FOLDER, UPLOAD = "speech", "digits", "points", "folder", "upload"
 DATA = {
-    "Four words, ready": PACK,
+    "Ready-made words": PACK,
     "Points in the plane": POINTS,
     "Spoken words": SPEECH,
     "Handwritten digits": DIGITS,
@@ -32,11 +33,12 @@ DRIFT_NAMES = {
     "class-added": "A class comes in",
     "class-removed": "A class goes",
     "labels-swapped": "Two labels swap",
-    "recurring": "A class changes and returns",
-    "several": "Several, one after the other",
+    "recurring": "Changes and returns",
+    "several": "One after the other",
     "none": "Nothing changes",
 }
-AUTOMATIC = 0
+MOST_WORDS = 11  # ten classes and one that comes in
+AUTOMATIC = 0  # a number that means "as in the paper"
 
 
 @dataclass(frozen=True)
@@ -50,20 +52,20 @@ class Chosen:
 def choose() -> Chosen:
     """Draw the widgets, a few above the charts and the rest in the sidebar."""
     offered = [name for name, code in DATA.items() if _offered(code)]
-    with st.container(horizontal=True, vertical_alignment="top", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="top"):
         data = DATA[
             checked(
-                st.selectbox, "Data", offered, key="data", width=210, help="Where the samples of the stream come from."
+                st.selectbox, "Data", offered, key="data", width=200, help="Where the samples of the stream come from."
             )
         ]
         most = MOST_CLASSES.get(data, 10)
-        classes = checked(st.slider, "Classes λ", 2, most, 3, key="lambda", width=150, help="λ: classes to begin with.")
+        classes = checked(st.slider, "Classes λ", 2, most, 3, key="lambda", width=135, help="λ: classes to begin with.")
         kinds = [DRIFT_NAMES[kind] for kind in KINDS if data not in (PACK, POINTS) or kind not in NOISY]
         told = "  \n".join(f"**{DRIFT_NAMES[kind]}**: {DRIFTS[kind]}." for kind in KINDS)
-        name = checked(st.selectbox, "Drift", kinds, key="drift", width=230, help=told)
+        name = checked(st.selectbox, "Drift", kinds, key="drift", width=200, help=told)
         drift = next(kind for kind in KINDS if DRIFT_NAMES[kind] == name)
         threshold = checked(
-            st.slider, "Threshold h", 1.0, 100.0, 25.0, 1.0, key="h", width=190,
+            st.slider, "Threshold h", 1.0, 100.0, 25.0, 1.0, key="h", width=135, format="%g",
             help="h: the alarm is raised when the CUSUM statistic g reaches it.",
         )  # fmt: skip
     try:
@@ -81,6 +83,11 @@ class _Shown(Exception):
     """A fault that already stands beside its widget."""
 
 
+def _complain(fault: TmlcdError) -> NoReturn:
+    st.error(as_text(str(fault)), icon=":material/error:")
+    raise _Shown from fault
+
+
 def _offered(code: str) -> bool:
     if code == PACK:
         return (pack.PLACE / pack.FILE).exists()
@@ -95,10 +102,14 @@ def _data(data: str) -> tuple[dict[str, Any], Upload | None]:
             folder = checked(
                 st.text_input, "Folder", key="folder", help="One folder per class, on the machine of this server."
             )
-            found["data"] = folder.strip()
-            if not found["data"]:
+            if not folder.strip():
                 st.info("Type the path of a folder with one folder of clips or images per class.")
                 raise _Shown
+            try:
+                found["data"] = local_folder(folder)
+                material_of(found["data"], (), None)
+            except TmlcdError as fault:
+                _complain(fault)
         elif data == UPLOAD:
             own = upload()
             if own is None:
@@ -127,6 +138,7 @@ def _words() -> tuple[str, ...]:
         list(WORDS),
         key="words",
         accept_new_options=True,
+        max_selections=MOST_WORDS,
         placeholder="Choose or type words",
         help="The first λ are there from the beginning and the first changes; the next one comes in. "
         "What is left open is drawn by the seed. Any word can be typed.",
@@ -134,8 +146,7 @@ def _words() -> tuple[str, ...]:
     try:
         SpeechSource((*words, *(word for word in WORDS if word not in words)))
     except TmlcdError as fault:
-        st.error(as_text(str(fault)), icon=":material/error:")
-        raise _Shown from fault
+        _complain(fault)
     return tuple(words)
 
 

@@ -15,7 +15,7 @@ from tmlcd_core.viz.player import PlayerRun
 
 RUNS = 20  # as in the paper
 TICK = 0.1  # s between two steps
-JOB, DONE, TOGGLE = "lab job", "lab bands", "bands"
+JOB, DONE, FAILED, TOGGLE = "lab job", "lab bands", "lab failed", "bands"
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,14 @@ class Bands:
 
 
 def bands(found: LabRun, title: str, threshold: float) -> Bands | None:
-    """The bands of this trial if they are wanted and done; if not done, work on them where this is called."""
-    if not st.session_state.get(TOGGLE):
-        st.session_state.pop(JOB, None)
-        return None
+    """The bands of this trial if they are done; if not, they are worked on where this is called."""
     done: Bands | None = st.session_state.get(DONE)
     if done is not None and done.trial == found.trial:
         return done
+    failed = st.session_state.get(FAILED)
+    if failed is not None and failed[0] == found.trial:
+        st.error(as_text(failed[1]), icon=":material/error:")
+        return None
     job: Repetition | None = st.session_state.get(JOB)
     if job is None or job.trial != found.trial:
         cache = FeatureCache(found.upload.cache) if found.upload else None
@@ -52,17 +53,17 @@ def cancel() -> None:
 def work(title: str, threshold: float) -> None:
     """One step, its progress and the button that stops it."""
     job: Repetition | None = st.session_state.get(JOB)
-    if job is None:
-        return
+    if job is None:  # cancelled, failed or done: the page has to be drawn without this
+        st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(job.share, text=f"Run {min(job.finished_runs + 1, job.runs)} of {job.runs} …")
         st.button("Cancel", on_click=cancel, icon=":material/stop_circle:", key="cancel bands")
     try:
         job.step(lambda done, total, what: bar.progress(job.share, text=f"Run {job.finished_runs + 1}: {what} …"))
     except TmlcdError as fault:
-        st.error(as_text(str(fault)), icon=":material/error:")
+        st.session_state[FAILED] = job.trial, str(fault)
         st.session_state.pop(JOB, None)
-        return
+        st.rerun()
     if job.finished:
         shown = bands_of(f"{title}, mean of {job.runs} runs", job, threshold)
         st.session_state[DONE] = Bands(job.trial, shown, spreads(job.summary()))

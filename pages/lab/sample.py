@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from pages.lab.runs import LabRun, closeups, material
+from pages.lab.runs import LabRun
 from pages.widgets import as_text, faults_as_messages
 from tmlcd_core.experiments.closeup import Closeup, Neighbour
 from tmlcd_core.experiments.scenario import Origin
@@ -27,10 +27,9 @@ def sample_view(found: LabRun, sample: int) -> None:
     label, origin = str(stream.y[sample]), stream.origins[stream.origin[sample]]
     st.subheader(f"Sample {sample}: {as_text(origin_in_words(label, origin))}")
     with faults_as_messages(), st.spinner("Looking at what each learner knew …"):
-        known = closeups(found, sample)
-        medium = None if stream.X.shape[1] == 2 else medium_of(found, origin, int(stream.index[sample]))
-        wide = 1.1 if medium is not None else 0.001
-        columns = st.columns([wide, *(1 for _ in known)] if medium is not None else len(known))
+        known = {name: found.closeup(name, sample) for name in found.trial.learners}
+        medium = None if stream.X.shape[1] == 2 else found.material.medium(origin, int(stream.index[sample]))
+        columns = st.columns(len(known) + (medium is not None))
         if medium is not None:
             with columns[0]:
                 show_medium(medium, label)
@@ -48,11 +47,6 @@ def thumbnail(data: str, origin: Origin, index: int, _medium: NDArray) -> str:
     image = Image.fromarray(picture(_medium)).resize((THUMBNAIL, THUMBNAIL))
     image.save(buffer := io.BytesIO(), format="PNG")
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
-
-
-def medium_of(found: LabRun, origin: Origin, index: int) -> NDArray | None:
-    """The clip or image behind a sample, as it was disturbed."""
-    return material(found).medium(origin, index)
 
 
 def show_medium(medium: NDArray, label: str) -> None:
@@ -79,9 +73,8 @@ def opinion(found: LabRun, sample: int, name: str, view: Closeup, label: str) ->
             rows["sample"] = pictures
     rows["label"] = [one.label for one in near]
     rows["age"] = ["initial" if one.age is None else str(one.age) for one in near]
-    rows["distance"] = [round(one.distance, 2) for one in near]
     config = {
-        "sample": st.column_config.ImageColumn("", width=70),
+        "sample": st.column_config.ImageColumn("", width=60),
         "age": st.column_config.TextColumn("age", help="Samples since it was learned"),
     }
     st.dataframe(rows, hide_index=True, column_config=config, row_height=44 if "sample" in rows else 30)
@@ -92,5 +85,5 @@ def opinion(found: LabRun, sample: int, name: str, view: Closeup, label: str) ->
 
 
 def neighbour_picture(found: LabRun, one: Neighbour) -> str | None:
-    medium = medium_of(found, one.origin, one.index)
+    medium = found.material.medium(one.origin, one.index)
     return None if medium is None else thumbnail(found.trial.data, one.origin, one.index, np.asarray(medium))

@@ -39,6 +39,17 @@ def serves_this_machine() -> bool:
     return st.get_option("server.address") in LOCAL
 
 
+def local_folder(typed: str) -> str:
+    """The whole path of a folder on this machine; a `DataError` for anything else."""
+    try:
+        path = Path(typed.strip()).expanduser().resolve()
+        if path.is_dir():
+            return str(path)
+    except (OSError, ValueError, RuntimeError):  # too long, a zero byte, an unknown user's home
+        pass
+    raise DataError(f"there is no folder {typed[:200]!r} on this computer")
+
+
 def upload() -> Upload | None:
     """The zip of this session: the newest that could be unpacked."""
     sent = st.file_uploader(

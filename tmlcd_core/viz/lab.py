@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,13 @@ from tmlcd_core.experiments.repetition import Repetition
 from tmlcd_core.experiments.scenario import Origin
 from tmlcd_core.experiments.stream import Stream
 from tmlcd_core.learners import Trace
-from tmlcd_core.viz.palette import GREY, styles
+from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY, styles
 from tmlcd_core.viz.player import ACCURACY_TAPS, Panel, PlayerRun
+
+# Classes in the plane: colours that no learner of the paper has, and shapes for those who cannot tell them apart.
+CLASSES = (PURPLE, SKY, OLIVE, PINK, GREY)
+HIGHEST = 4  # thresholds that the chart of the statistic shows at most
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
 
 # Metrics worth a row for one run and over runs: field, words, decimals.
 FIGURES = (
@@ -40,7 +45,7 @@ FIGURES = (
 
 def run_of(title: str, stream: Stream, traces: Mapping[str, Trace], threshold: float) -> PlayerRun:
     """One run for the player."""
-    return PlayerRun.from_traces(
+    shown = PlayerRun.from_traces(
         title,
         traces,
         stream.y,
@@ -49,6 +54,14 @@ def run_of(title: str, stream: Stream, traces: Mapping[str, Trace], threshold: f
         x_label="samples seen",
         alt=told(stream, traces),
     )
+    *others, statistic = shown.panels
+    return replace(shown, panels=(*others, _readable(statistic, threshold)))
+
+
+def _readable(panel: Panel, threshold: float) -> Panel:
+    """The chart of the statistic, cut off where a single batch after a change would squeeze all the rest."""
+    highest = max((float(np.nanmax(curve)) for curve in panel.curves.values()), default=0.0)
+    return replace(panel, high=HIGHEST * threshold) if highest > HIGHEST * threshold else panel
 
 
 def told(stream: Stream, traces: Mapping[str, Trace]) -> str:
@@ -78,13 +91,16 @@ def bands_of(title: str, repetition: Repetition, threshold: float) -> PlayerRun:
         (
             panel(f"Accuracy over the last {ACCURACY_TAPS} samples", "accuracy", "accuracy", low=None, high=1.0),
             panel("Memory: samples in T", "|T|", "sizes", digits=0),
-            panel(
-                "CUSUM statistic g",
-                "g",
-                "statistic",
-                threshold=threshold,
-                threshold_label=f"threshold h = {threshold:g}",
-                digits=1,
+            _readable(
+                panel(
+                    "CUSUM statistic g",
+                    "g",
+                    "statistic",
+                    threshold=threshold,
+                    threshold_label=f"threshold h = {threshold:g}",
+                    digits=1,
+                ),
+                threshold,
             ),
         ),
         names,

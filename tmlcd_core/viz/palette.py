@@ -55,17 +55,17 @@ LEARNERS = {
     "cit": Style("Condensing-in-Time", "CIT", BLUE, (5, 3)),
     "active": Style("Active Tiny kNN", "Active", VERMILLION, (11, 4)),
     "hybrid": Style("Hybrid Tiny kNN", "Hybrid", GREEN),
-    "static": Style("Static kNN", "Static", GREY, (12, 3, 3, 3)),
-    "incremental": Style("Incremental kNN", "Incremental", OLIVE, (7, 3)),
+    "static": Style("Static kNN", "Static", PINK, (2, 3)),
+    "incremental": Style("Incremental kNN", "Incremental", PURPLE, (18, 3)),
 }
-SPARE = ((PURPLE, (18, 3)), (SKY, (2, 2, 7, 2)), (PINK, (2, 3)))
+SPARE = ((GREY, (12, 3, 3, 3)), (OLIVE, (7, 3)), (SKY, (2, 2, 7, 2)))
 
 
 def styles(learners: Iterable[str]) -> dict[str, Style]:
     """Look up several learners; one that is not known by name gets the next spare colour.
 
     >>> [s.colour for s in styles(["cit", "my learner"]).values()]
-    ['#0072B2', '#B23A7D']
+    ['#0072B2', '#7F7F7F']
     """
     spare = 0
     found: dict[str, Style] = {}

@@ -1,0 +1,90 @@
+"""The page itself: settings, player, the sample under the cursor, and what can be taken away."""
+
+from functools import partial
+
+import streamlit as st
+
+from pages.lab.choose import choose
+from pages.lab.repeat import TOGGLE, Bands, bands
+from pages.lab.runs import LabRun, run
+from pages.lab.sample import sample_view
+from pages.lab.upload import Upload
+from pages.player import player
+from pages.widgets import as_text, checked
+from tmlcd_core.errors import TmlcdError
+from tmlcd_core.experiments.trial import Trial, program
+from tmlcd_core.viz.lab import figures, run_of, trace_csv
+
+GOOD, MOVED = "lab good", "lab moved"
+FALLBACK = Trial("points")
+
+
+def moved() -> None:
+    st.session_state[MOVED] = True
+
+
+@st.fragment
+def watch(found: LabRun, title: str, several: Bands | None) -> None:
+    """The player and the sample under its cursor: moving it runs this part of the page alone."""
+    shown = several.shown if several else run_of(title, found.stream, found.traces, threshold_of(found))
+    sample = player(shown, "lab", start="begin", autoplay=True, on_move=moved)
+    if st.session_state.get(MOVED):
+        sample_view(found, min(sample, len(found.stream) - 1))
+    else:
+        st.caption("Pause, step or scrub: the sample under the cursor appears here, to see and to hear.")
+
+
+def threshold_of(found: LabRun) -> float:
+    return float(dict(found.trial.settings).get("threshold", 25.0))
+
+
+def run_with_words(trial: Trial, own: Upload | None) -> LabRun:
+    """Run a trial, telling what is being done."""
+    place = st.empty()
+
+    def tell(done: int, total: int, what: str) -> None:
+        place.progress(min(1.0, done / max(total, 1)), text=as_text(f"{what[:1].upper()}{what[1:]} …"))
+
+    found = run(trial, own, tell)
+    place.empty()
+    return found
+
+
+def show() -> None:
+    """Everything below the title."""
+    chosen = choose()
+    faults = st.container()
+    good: LabRun | None = st.session_state.get(GOOD)
+    if chosen.trial is not None:
+        try:
+            good = st.session_state[GOOD] = run_with_words(chosen.trial, chosen.upload)
+        except TmlcdError as fault:
+            text = str(fault).replace(chosen.upload.path, chosen.upload.name) if chosen.upload else str(fault)
+            faults.error(as_text(text), icon=":material/error:")
+            chosen = None
+    if chosen is None or chosen.trial is None:
+        faults.caption("These settings give no run; the last good one is shown.")
+    if good is None:
+        good = st.session_state[GOOD] = run_with_words(FALLBACK, None)
+
+    words = ", ".join(good.scenario.start.classes)
+    title = f"Drift lab: {good.trial.drift}, {words}"
+    charts = st.container()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        wanted = checked(st.toggle, "Mean of 20 runs, with bands", False, key=TOGGLE, help="Seeds one after the other.")
+        code = program(good.trial, good.scenario, good.upload and "the folder that you zipped")
+        table = partial(as_csv, good)
+        st.download_button("Trace as CSV", table, "trace.csv", "text/csv", icon=":material/table:", on_click="ignore")
+        st.download_button("Run as Python", code, "run.py", "text/x-python", icon=":material/code:", on_click="ignore")
+    several = bands(good, title, threshold_of(good)) if wanted else None
+    with charts:
+        watch(good, title, several)
+    with st.expander("All figures", icon=":material/table_chart:"):
+        st.dataframe(several.table if several else figures(good.metrics), hide_index=True)
+    with st.expander("This run as a Python program", icon=":material/code:"):
+        st.code(code, language="python")
+    st.caption("The address of this page holds all settings: copy it, and it shows the same run.")
+
+
+def as_csv(found: LabRun) -> str:
+    return trace_csv(found.stream, found.traces)
