@@ -22,7 +22,7 @@ from tmlcd_core.viz.medium import picture, wav
 
 ROOT = Path(__file__).parent.parent
 TIMEOUT = 120
-SMALL = Trial("points", per_class=120, train=20)
+SMALL = Trial("points", classes=3, per_class=120, train=20)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -68,7 +68,7 @@ def test_the_seed_draws_what_is_not_named():
 
 
 def test_a_stream_is_as_long_as_the_data_allow():
-    trial = Trial("digits", per_class=1500, train=100)
+    trial = Trial("digits", classes=3)
     stream = trial.stream(trial.material())
     used = np.concatenate([stream.index0, stream.index])
     words = np.concatenate([stream.origin0, stream.origin])
@@ -313,7 +313,7 @@ def test_a_broken_link_falls_back_with_notices():
     at = lab(h="x", seed="-5", drift="<b>", learners="nobody", **{"lambda": "99"})
     assert not at.exception and not at.error
     assert len(at.toast) == 5
-    assert "length=1500" in code(at)
+    assert "length=3000" in code(at)
 
 
 @pytest.mark.parametrize("word", ["x" * 10_000, "🙂", "\"'<>&", "![a](http://example.com/a.png)", "yes!"])
@@ -371,7 +371,7 @@ def test_the_ready_made_words_run_where_the_pack_is():
 
     if not (pack.PLACE / pack.FILE).exists():
         pytest.skip("no pack in data/")
-    trial = Trial(PACK)
+    trial = Trial(PACK, classes=3)
     stream = trial.stream(trial.material())
-    assert stream.changes == (750,)
+    assert stream.changes == (2250,)
     assert len(set(stream.y)) == 3

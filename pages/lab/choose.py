@@ -59,7 +59,7 @@ def choose() -> Chosen:
             )
         ]
         most = MOST_CLASSES.get(data, 10)
-        classes = checked(st.slider, "Classes λ", 2, most, 3, key="lambda", width=135, help="λ: classes to begin with.")
+        classes = checked(st.slider, "Classes λ", 2, most, 2, key="lambda", width=135, help="λ: classes to begin with.")
         kinds = [DRIFT_NAMES[kind] for kind in KINDS if data not in (PACK, POINTS) or kind not in NOISY]
         told = "  \n".join(f"**{DRIFT_NAMES[kind]}**: {DRIFTS[kind]}." for kind in KINDS)
         name = checked(st.selectbox, "Drift", kinds, key="drift", width=200, help=told)
@@ -118,11 +118,11 @@ def _data(data: str) -> tuple[dict[str, Any], Upload | None]:
         elif data == SPEECH:
             found["words"] = _words()
         found["per_class"] = checked(
-            st.slider, "Samples per class", 100, 1500, 500, 50, key="per_class",
+            st.slider, "Samples per class", 100, 1500, 1500, 50, key="per_class",
             help="Samples of each class in the stream (paper: 1,500 of sounds, 1,000 of images).",
         )  # fmt: skip
         found["train"] = checked(
-            st.slider, "Initial samples per class", 5, 100, 50, 5, key="train",
+            st.slider, "Initial samples per class", 5, 100, 100, 5, key="train",
             help="Samples of each class to begin with (paper: 100).",
         )  # fmt: skip
         found["seed"] = int(

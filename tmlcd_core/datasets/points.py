@@ -22,7 +22,7 @@ class PointsSource:
     --------
     >>> source = PointsSource()
     >>> source.media("A", [0, 7]).shape, round(float(source.media("A", range(5000)).std()), 1)
-    ((2, 2), 2.4)
+    ((2, 2), 1.9)
     """
 
     name = "points"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tmlcd_core.errors import ConfigError
 from tmlcd_core.experiments.scenario import Origin
 from tmlcd_core.experiments.stream import Stream
 from tmlcd_core.learners import StreamLearner
@@ -51,11 +52,13 @@ def closeup(model: StreamLearner, stream: Stream, sample: int) -> Closeup:
     Examples
     --------
     >>> from tmlcd_core.experiments.trial import Trial
-    >>> trial = Trial("points", per_class=100, train=20)
+    >>> trial = Trial("points", classes=3, per_class=100, train=20)
     >>> found = closeup(trial.learner("cit"), trial.stream(trial.material()), 200)
     >>> found.said, [(n.label, n.age) for n in found.neighbours[:2]]
-    ('J', [('J', 21), ('J', 45)])
+    ('A', [('A', 164), ('A', None)])
     """
+    if not 0 <= sample < len(stream):
+        raise ConfigError(f"sample={sample} lies outside the stream: choose 0..{len(stream) - 1}")
     labels = stream.y.astype(object)
     labels[sample:] = None
     trace = model.fit(stream.X0, stream.y0).run(stream.X, labels)

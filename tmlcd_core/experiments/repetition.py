@@ -41,7 +41,7 @@ class Repetition:
     ...     repetition.step()
     >>> summary = repetition.summary()["cit"]["accuracy"]
     >>> round(summary.mean, 2), summary.n
-    (0.91, 3)
+    (0.87, 3)
     """
 
     trial: Trial

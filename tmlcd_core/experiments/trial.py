@@ -17,6 +17,8 @@ from tmlcd_core.experiments.material import DatasetMaterial, Material, SourceMat
 from tmlcd_core.experiments.scenario import (
     DRIFTS,
     NO_EFFECT,
+    PER_CLASS,
+    TRAIN,
     VERY_NOISY,
     ClassAdded,
     ClassChange,
@@ -75,25 +77,25 @@ class Trial:
 
     Examples
     --------
-    >>> trial = Trial("points", per_class=200, train=20, settings=(("threshold", 15.0),))
+    >>> trial = Trial("points", classes=3, per_class=200, train=20, settings=(("threshold", 15.0),))
     >>> stream = trial.stream(trial.material())
     >>> stream.X.shape, stream.changes
     ((600, 2), (300,))
     >>> trace = trial.learner("hybrid").fit(stream.X0, stream.y0).run(stream.X, stream.y)
     >>> round(float((trace.predictions == stream.y).mean()), 2)
-    0.9
+    0.92
     """
 
     data: str = PACK
-    classes: int = 3
+    classes: int = 2
     words: tuple[str, ...] = ()
     drift: str = "class-change"
     at: float = 0.5
     over: float = 0.0
     effect: str = NO_EFFECT
     strength: float = 1.0
-    per_class: int = 500
-    train: int = 50
+    per_class: int = 2 * PER_CLASS["audio"]  # before and after the change
+    train: int = TRAIN
     learners: tuple[str, ...] = PAPER
     settings: tuple[tuple[str, Any], ...] = ()
     seed: int = 0
@@ -131,10 +133,15 @@ class Trial:
         while length >= FEWEST * self.classes:
             order = plan(self._scenario(material, length, train), material, self.seed)
             have = {word: (limits or {}).get(word, material.count(word)) for word in order.needed}
-            scale = min(have[word] / n for word, n in order.needed.items())
-            if scale >= 1:
+            word = min(have, key=lambda word: have[word] / order.needed[word])
+            if have[word] >= order.needed[word]:
                 return order.scenario
-            length, train = int(length * scale), max(1, int(train * scale))
+            few = max(1, have[word] // 5)  # as `fitting_sizes` divides what there is
+            if train > few:
+                train = few
+                continue
+            first = train if word in order.scenario.worlds()[0] else 0
+            length = int(length * (have[word] - first) / (order.needed[word] - first))
         least = min(have, key=lambda word: have[word])
         raise DataError(
             f"{material.name} has {have[least]} of {least!r}, too few for {self.classes} classes and the drift "
