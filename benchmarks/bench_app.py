@@ -46,6 +46,33 @@ def play(browser: Any, address: str, learners: int) -> tuple[float, float, float
     return rate, statistics.median(redraws), statistics.median(answers)
 
 
+def lab_slider(browser: Any, address: str) -> float:
+    """Median ms from a key on the Drift lab's slider of h to the new picture: 5 spoken words, 7,500 samples."""
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.goto(f"{address}/drift-lab?data=Spoken+words&lambda=5")
+    page.wait_for_selector(".player[data-time]", timeout=600_000)
+    page.get_by_role("button", name="Pause").click()
+    page.wait_for_timeout(5000)
+    answers = slider_answers(page, "Threshold h")
+    page.close()
+    return statistics.median(answers)
+
+
+def slider_answers(page: Any, name: str) -> list[float]:
+    """ms from a key on a slider to a new run in the player, several times."""
+    page.get_by_role("slider", name=name).focus()
+    player = page.locator(".player").element_handle()
+    answers = []
+    for _ in range(UPDATES):
+        digest = dataset(page)["digest"]
+        start = time.perf_counter()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function(f"p => p.dataset.digest !== {digest!r}", arg=player)
+        answers.append(1000 * (time.perf_counter() - start))
+        page.wait_for_timeout(500)
+    return answers
+
+
 def first_page(browser: Any, script: Path, selector: str) -> float:
     """Seconds from the start of a fresh server to the selector on screen."""
     start = time.perf_counter()
@@ -66,6 +93,8 @@ def main() -> None:
             for learners in (3, 8):
                 rate, redraw, answer = play(browser, address, learners)
                 print(f"{learners} learners      {rate:8.0f} {redraw:11.0f} {answer:22.0f}")
+        with serve() as address:
+            print(f"Drift lab, 5 words, 7,500 samples: slider of h to picture {lab_slider(browser, address):.0f} ms")
         with tempfile.TemporaryDirectory() as folder:
             trivial = Path(folder, "trivial.py")
             trivial.write_text(TRIVIAL)

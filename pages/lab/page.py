@@ -1,8 +1,10 @@
 """The page itself: settings, player, the sample under the cursor, and what can be taken away."""
 
+import time
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.lab.choose import choose
 from pages.lab.repeat import TOGGLE, Bands, bands
@@ -15,6 +17,7 @@ from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments.trial import Trial, program
 from tmlcd_core.viz.lab import figures, run_of, trace_csv
 
+PATIENCE = 0.4  # s before progress is shown: for less it would only flicker
 GOOD, MOVED = "lab good", "lab moved"
 FALLBACK = Trial("points")
 
@@ -38,12 +41,13 @@ def threshold_of(found: LabRun) -> float:
     return float(dict(found.trial.settings).get("threshold", 25.0))
 
 
-def run_with_words(trial: Trial, own: Upload | None) -> LabRun:
-    """Run a trial, telling what is being done."""
-    place = st.empty()
+def run_with_words(trial: Trial, own: Upload | None, place: DeltaGenerator) -> LabRun:
+    """Run a trial, telling in `place` what is being done if it takes a while."""
+    started = time.monotonic()
 
     def tell(done: int, total: int, what: str) -> None:
-        place.progress(min(1.0, done / max(total, 1)), text=as_text(f"{what[:1].upper()}{what[1:]} …"))
+        if time.monotonic() - started > PATIENCE:
+            place.progress(min(1.0, done / max(total, 1)), text=as_text(f"{what[:1].upper()}{what[1:]} …"))
 
     found = run(trial, own, tell)
     place.empty()
@@ -54,10 +58,11 @@ def show() -> None:
     """Everything below the title."""
     chosen = choose()
     faults = st.container()
+    place = st.empty()  # always there: an element more or less above the player would make it start again
     good: LabRun | None = st.session_state.get(GOOD)
     if chosen.trial is not None:
         try:
-            good = st.session_state[GOOD] = run_with_words(chosen.trial, chosen.upload)
+            good = st.session_state[GOOD] = run_with_words(chosen.trial, chosen.upload, place)
         except TmlcdError as fault:
             text = str(fault).replace(chosen.upload.path, chosen.upload.name) if chosen.upload else str(fault)
             faults.error(as_text(text), icon=":material/error:")
@@ -65,8 +70,15 @@ def show() -> None:
     if chosen is None or chosen.trial is None:
         faults.caption("These settings give no run; the last good one is shown.")
     if good is None:
-        good = st.session_state[GOOD] = run_with_words(FALLBACK, None)
+        good = st.session_state[GOOD] = run_with_words(FALLBACK, None, place)
 
+    settings = dict(good.trial.settings)
+    needed = settings.get("warmup", 100) + settings.get("batch", 50)
+    if good.scenario.length < needed:
+        faults.info(
+            f"The data give a stream of {good.scenario.length} samples; the test needs {needed} (ξ + n) for its first "
+            "statistic. Choose a smaller warm-up ξ and batch n, or give more data."
+        )
     words = ", ".join(good.scenario.start.classes)
     title = f"Drift lab: {good.trial.drift}, {words}"
     charts = st.container()

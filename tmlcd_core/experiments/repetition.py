@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.datasets import FeatureCache
-from tmlcd_core.experiments.evaluation import Spread, accuracy_curve, summarise
+from tmlcd_core.experiments.evaluation import Spread, summarise
 from tmlcd_core.experiments.experiment import LearnerRun
 from tmlcd_core.experiments.results import Curve
 from tmlcd_core.experiments.stream import Stream
@@ -84,30 +85,16 @@ class Repetition:
         """Samples that all runs have: where data are few, streams differ a little in length."""
         return min(len(trace) for runs in self.done.values() for trace, _ in runs)
 
-    def accuracy(self, learner: str) -> Curve:
-        """The paper's accuracy curve over runs."""
-        return self._curve([accuracy_curve(one.correct) for _, one in self._of(learner)])
-
-    def sizes(self, learner: str) -> Curve:
-        """|T| over runs."""
-        return self._curve([trace.sizes for trace, _ in self._of(learner)])
-
-    def statistic(self, learner: str) -> Curve:
-        """g over the runs in which the test is not warming up."""
-        return self._curve([trace.statistic for trace, _ in self._of(learner)])
-
-    def summary(self) -> dict[str, dict[str, Spread]]:
-        """Mean and standard deviation of every metric, by learner."""
-        return {name: summarise([one.metrics for _, one in self._of(name)]) for name in self.trial.learners}
-
-    def _of(self, learner: str) -> list[tuple[Trace, LearnerRun]]:
-        return self.done[learner]
-
-    def _curve(self, lines: list[NDArray]) -> Curve:
-        array = np.array([line[: self.length] for line in lines], np.float64)
+    def curve(self, learner: str, line: Callable[[Trace, LearnerRun], NDArray]) -> Curve:
+        """Mean and deviation over runs of any line of one, where it is not nan."""
+        array = np.array([line(*run)[: self.length] for run in self.done[learner]], np.float64)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # where every run is warming up, the mean is nan
             return Curve(np.nanmean(array, axis=0), np.nanstd(array, axis=0))
+
+    def summary(self) -> dict[str, dict[str, Spread]]:
+        """Mean and standard deviation of every metric, by learner."""
+        return {name: summarise([one.metrics for _, one in self.done[name]]) for name in self.trial.learners}
 
 
 def _run(trial: Trial, name: str, stream: Stream) -> tuple[Trace, LearnerRun]:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tmlcd_core.experiments.evaluation import Metrics, Spread
+from tmlcd_core.experiments.experiment import LearnerRun
 from tmlcd_core.experiments.repetition import Repetition
 from tmlcd_core.experiments.scenario import Origin
 from tmlcd_core.experiments.stream import Stream
 from tmlcd_core.learners import Trace
 from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY, styles
-from tmlcd_core.viz.player import ACCURACY_TAPS, Panel, PlayerRun
+from tmlcd_core.viz.player import ACCURACY_TAPS, Panel, PlayerRun, accuracy_curve
 
 # Classes in the plane: colours that no learner of the paper has, and shapes for those who cannot tell them apart.
 CLASSES = (PURPLE, SKY, OLIVE, PINK, GREY)
@@ -54,8 +56,24 @@ def run_of(title: str, stream: Stream, traces: Mapping[str, Trace], threshold: f
         x_label="samples seen",
         alt=told(stream, traces),
     )
-    *others, statistic = shown.panels
-    return replace(shown, panels=(*others, _readable(statistic, threshold)))
+    accuracy, memory, statistic = shown.panels
+    taps = taps_for(len(stream))
+    curves = {name: accuracy_curve(hits, taps) for name, hits in shown.correct.items()}
+    accuracy = replace(accuracy, title=_accuracy_title(taps), curves=curves)
+    return replace(shown, panels=(accuracy, memory, _readable(statistic, threshold)))
+
+
+def taps_for(length: int) -> int:
+    """Samples that the accuracy is taken over: the paper's 100, fewer in a stream of few.
+
+    >>> taps_for(3000), taps_for(80)
+    (100, 10)
+    """
+    return min(ACCURACY_TAPS, max(10, length // 10))
+
+
+def _accuracy_title(taps: int) -> str:
+    return f"Accuracy over the last {taps} samples"
 
 
 def _readable(panel: Panel, threshold: float) -> Panel:
@@ -79,30 +97,30 @@ def told(stream: Stream, traces: Mapping[str, Trace]) -> str:
 def bands_of(title: str, repetition: Repetition, threshold: float) -> PlayerRun:
     """The mean of several runs for the player, with bands of one standard deviation."""
     names = repetition.trial.learners
+    taps = taps_for(repetition.length)
 
-    def panel(heading: str, short: str, kind: str, **options: Any) -> Panel:
-        curves = {name: getattr(repetition, kind)(name) for name in names}
+    def panel(heading: str, short: str, line: Callable[[Trace, LearnerRun], NDArray], **options: Any) -> Panel:
+        curves = {name: repetition.curve(name, line) for name in names}
         shown = {name: curve for name, curve in curves.items() if not np.isnan(curve.mean).all()}
         mean = {name: curve.mean for name, curve in shown.items()}
         return Panel(heading, short, mean, {name: curve.std for name, curve in shown.items()}, **options)
 
+    statistic = panel(
+        "CUSUM statistic g",
+        "g",
+        lambda trace, run: trace.statistic,
+        threshold=threshold,
+        threshold_label=f"threshold h = {threshold:g}",
+        digits=1,
+    )
+    panels = (
+        panel(_accuracy_title(taps), "accuracy", lambda _, run: accuracy_curve(run.correct, taps), low=None, high=1.0),
+        panel("Memory: samples in T", "|T|", lambda trace, _: trace.sizes, digits=0),
+        _readable(statistic, threshold),
+    )
     return PlayerRun(
         title,
-        (
-            panel(f"Accuracy over the last {ACCURACY_TAPS} samples", "accuracy", "accuracy", low=None, high=1.0),
-            panel("Memory: samples in T", "|T|", "sizes", digits=0),
-            _readable(
-                panel(
-                    "CUSUM statistic g",
-                    "g",
-                    "statistic",
-                    threshold=threshold,
-                    threshold_label=f"threshold h = {threshold:g}",
-                    digits=1,
-                ),
-                threshold,
-            ),
-        ),
+        panels,
         names,
         changes=tuple(change for change in repetition.changes if change < repetition.length),
         x_label="samples seen",
