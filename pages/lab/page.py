@@ -82,15 +82,17 @@ def show() -> None:
     words = ", ".join(good.scenario.start.classes)
     title = f"Drift lab: {good.trial.drift}, {words}"
     charts = st.container()
-    with st.container(horizontal=True, vertical_alignment="center"):
+    row = st.container(horizontal=True, vertical_alignment="center")
+    with row:
         wanted = checked(st.toggle, "Mean of 20 runs, with bands", False, key=TOGGLE, help="Seeds one after the other.")
-        code = program(good.trial, good.scenario, good.upload and "the folder that you zipped")
-        table = partial(as_csv, good)
-        st.download_button("Trace as CSV", table, "trace.csv", "text/csv", icon=":material/table:", on_click="ignore")
-        st.download_button("Run as Python", code, "run.py", "text/x-python", icon=":material/code:", on_click="ignore")
     several = bands(good, title, threshold_of(good)) if wanted else None
     with charts:
         watch(good, title, several)
+    code = program(good.trial, good.scenario, good.upload and "the folder that you zipped")
+    with row:
+        table = partial(as_csv, good)
+        st.download_button("Trace as CSV", table, "trace.csv", "text/csv", icon=":material/table:", on_click="ignore")
+        st.download_button("Run as Python", code, "run.py", "text/x-python", icon=":material/code:", on_click="ignore")
     with st.expander("All figures", icon=":material/table_chart:"):
         st.dataframe(several.table if several else figures(good.metrics), hide_index=True)
     with st.expander("This run as a Python program", icon=":material/code:"):

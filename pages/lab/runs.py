@@ -6,7 +6,6 @@ that nobody else can know.
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -38,22 +37,31 @@ class LabRun:
 
     @property
     def material(self) -> Material:
-        return material_of(self.trial.data, self.trial.words, self._cache)
+        return material_of(self.trial.data, self.trial.words, self.cache)
 
     @property
     def stream(self) -> Stream:
-        return stream_of(self.trial.about_stream, self.scenario, self._cache)
+        return stream_of(self._key(), self)
 
     @property
     def traces(self) -> dict[str, Trace]:
         return {name: self.trace(name) for name in self.trial.learners}
 
     def trace(self, name: str) -> Trace:
-        return trace_of(self.trial.about_stream, self.scenario, self._cache, name, self._settings(name), self.trial)
+        return trace_of(self._key(name), self, name)
 
     def closeup(self, name: str, sample: int) -> Closeup:
-        settings = self._settings(name)
-        return closeup_of(self.trial.about_stream, self.scenario, self._cache, name, settings, sample, self.trial)
+        return closeup_of(self._key(name), self, name, sample)
+
+    @property
+    def cache(self) -> str | None:
+        """Folder of the features of an upload."""
+        return self.upload.cache if self.upload else None
+
+    def _key(self, learner: str | None = None) -> str:
+        """All that decides about the stream, or about one learner's run over it: text is hashed in no time."""
+        settings = self.trial.learner_settings(learner) if learner else None
+        return repr((self.trial.about_stream, self.scenario, self.cache, learner, settings))
 
     @property
     def metrics(self) -> dict[str, Metrics]:
@@ -63,13 +71,6 @@ class LabRun:
             name: LearnerRun.of(trace, self.stream, windows[name], math.nan).metrics
             for name, trace in self.traces.items()
         }
-
-    @property
-    def _cache(self) -> str | None:
-        return self.upload.cache if self.upload else None
-
-    def _settings(self, name: str) -> tuple[tuple[str, Any], ...]:
-        return tuple(self.trial.learner_settings(name).items())
 
 
 def run(trial: Trial, own: Upload | None, progress: Progress) -> LabRun:
@@ -94,23 +95,23 @@ def material_of(data: str, words: tuple[str, ...], cache: str | None) -> Materia
     return Trial(data, words=words).material(FeatureCache(cache) if cache else None)
 
 
+# The runs themselves are left out of the keys below, which say what of them matters.
+
+
 @st.cache_resource(max_entries=6, show_spinner=False)
-def stream_of(about: Trial, scenario: Scenario, cache: str | None) -> Stream:
-    stream = compose(scenario, material_of(about.data, about.words, cache), about.seed)
+def stream_of(key: str, _found: LabRun) -> Stream:
+    stream = compose(_found.scenario, _found.material, _found.trial.seed)
     for array in (stream.X0, stream.y0, stream.X, stream.y):
         array.setflags(write=False)
     return stream
 
 
-# The trial is left out of the key: a learner's own settings decide about its run, and no other's.
 @st.cache_resource(max_entries=64, show_spinner=False)
-def trace_of(about: Trial, scenario: Scenario, cache: str | None, name: str, settings: tuple, _trial: Trial) -> Trace:
-    stream = stream_of(about, scenario, cache)
-    return _trial.learner(name).fit(stream.X0, stream.y0).run(stream.X, stream.y)
+def trace_of(key: str, _found: LabRun, name: str) -> Trace:
+    stream = _found.stream
+    return _found.trial.learner(name).fit(stream.X0, stream.y0).run(stream.X, stream.y)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def closeup_of(
-    about: Trial, scenario: Scenario, cache: str | None, name: str, settings: tuple, sample: int, _trial: Trial
-) -> Closeup:
-    return closeup(_trial.learner(name), stream_of(about, scenario, cache), sample)
+def closeup_of(key: str, _found: LabRun, name: str, sample: int) -> Closeup:
+    return closeup(_found.trial.learner(name), _found.stream, sample)
