@@ -39,7 +39,8 @@ def serve(script: Path = ROOT / "app.py") -> Iterator[str]:
     """Start a fresh server with an empty home and cache; yield its address; stop it."""
     port = free_port()
     with tempfile.TemporaryDirectory() as home:
-        env = os.environ | {"HOME": home, "XDG_CACHE_HOME": f"{home}/cache", "PYTHONPATH": str(ROOT)}
+        threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # as `make run` sets them
+        env = threads | os.environ | {"HOME": home, "XDG_CACHE_HOME": f"{home}/cache", "PYTHONPATH": str(ROOT)}
         command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
         command += [
             "--server.headless",
