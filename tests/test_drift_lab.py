@@ -203,7 +203,7 @@ def test_a_run_is_told_in_words_and_its_figures_are_those_of_the_run():
     assert "accuracy" in shown.alt and str(stream.changes[0]) in shown.alt
     from tmlcd_core.experiments.experiment import LearnerRun
 
-    metrics = {name: LearnerRun.of(trace, stream, 0, 1.0).metrics for name, trace in traces.items()}
+    metrics = {name: LearnerRun.of(trace, stream, 0, 1.0, True).metrics for name, trace in traces.items()}
     table = figures(metrics)
     accuracy = np.mean(traces["cit"].predictions == stream.y)
     assert float(table["CIT"][0]) == pytest.approx(accuracy, abs=6e-4)

@@ -66,11 +66,12 @@ class LabRun:
     @property
     def metrics(self) -> dict[str, Metrics]:
         """Figures of each learner; the time per sample is left to the benchmarks."""
-        windows = {name: int(self.trial.learner_settings(name).get("window", 0)) for name in self.trial.learners}
-        return {
-            name: LearnerRun.of(trace, self.stream, windows[name], math.nan).metrics
-            for name, trace in self.traces.items()
-        }
+        found = {}
+        for name, trace in self.traces.items():
+            settings = self.trial.learner_settings(name)
+            window, has_test = int(settings.get("window", 0)), "detector" in settings
+            found[name] = LearnerRun.of(trace, self.stream, window, math.nan, has_test).metrics
+        return found
 
 
 def run(trial: Trial, own: Upload | None, progress: Progress) -> LabRun:

@@ -102,4 +102,5 @@ def _run(trial: Trial, name: str, stream: Stream) -> tuple[Trace, LearnerRun]:
     started = time.perf_counter()
     trace = model.run(stream.X, stream.y)
     seconds = time.perf_counter() - started
-    return trace, LearnerRun.of(trace, stream, int(getattr(model, "window", 0)), seconds)
+    has_test = model.detector_ is not None
+    return trace, LearnerRun.of(trace, stream, int(getattr(model, "window", 0)), seconds, has_test)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -131,7 +132,7 @@ class Trial:
         """
         train, length = self.train, self.per_class * self.classes
         while length >= FEWEST * self.classes:
-            order = plan(self._scenario(material, length, train), material, self.seed)
+            order = plan(self._scenario(material, length, train), _Endless(material), self.seed)
             have = {word: (limits or {}).get(word, material.count(word)) for word in order.needed}
             word = min(have, key=lambda word: have[word] / order.needed[word])
             if have[word] >= order.needed[word]:
@@ -227,6 +228,17 @@ class Trial:
     def learner(self, name: str) -> StreamLearner:
         """A learner ready to fit."""
         return contestant(name).factory(**_with_test(name, self.learner_settings(name)))
+
+
+class _Endless:
+    """Data with as many media as anyone asks for, to find out what a scenario would take."""
+
+    def __init__(self, material: Material) -> None:
+        self.name, self.kind, self.classes = material.name, material.kind, material.classes
+        self.pool, self.medium = material.pool, material.medium
+
+    def count(self, word: str) -> int:
+        return sys.maxsize
 
 
 def _with_test(name: str, settings: dict[str, Any]) -> dict[str, Any]:
