@@ -36,7 +36,7 @@ def sample_view(found: LabRun, sample: int) -> None:
         looks = styles(known)
         for column, (name, view) in zip(columns[medium is not None :], known.items(), strict=True):
             with column:
-                opinion(found, sample, looks[name].name, view, label)
+                opinion(found, sample, looks[name].short, view, label)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)

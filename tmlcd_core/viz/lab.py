@@ -23,6 +23,7 @@ from tmlcd_core.viz.player import ACCURACY_TAPS, Panel, PlayerRun, accuracy_curv
 
 # Classes in the plane: colours that no learner of the paper has, and shapes for those who cannot tell them apart.
 CLASSES = (PURPLE, SKY, OLIVE, PINK, GREY)
+UNKNOWN = "–"
 HIGHEST = 4  # thresholds that the chart of the statistic shows at most
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
 
@@ -69,7 +70,7 @@ def taps_for(length: int) -> int:
     >>> taps_for(3000), taps_for(80)
     (100, 10)
     """
-    return min(ACCURACY_TAPS, max(10, length // 10))
+    return min(ACCURACY_TAPS, max(10, length // 100 * 10))
 
 
 def _accuracy_title(taps: int) -> str:
@@ -143,16 +144,17 @@ def spreads(summary: Mapping[str, Mapping[str, Spread]]) -> dict[str, list[str]]
 
 def _columns(cells: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
     looks = styles(cells)
-    columns = {"": [words for _, words, _ in FIGURES]}
-    return columns | {looks[name].short: [found[f] for f, _, _ in FIGURES] for name, found in cells.items()}
+    known = [(f, words) for f, words, _ in FIGURES if any(found[f] != UNKNOWN for found in cells.values())]
+    columns = {"": [words for _, words in known]}
+    return columns | {looks[name].short: [found[f] for f, _ in known] for name, found in cells.items()}
 
 
 def _number(value: float, digits: int) -> str:
-    return "–" if math.isnan(value) else f"{value:,.{0 if float(value).is_integer() and digits < 3 else digits}f}"
+    return UNKNOWN if math.isnan(value) else f"{value:,.{0 if float(value).is_integer() and digits < 3 else digits}f}"
 
 
 def _spread(value: Spread, digits: int) -> str:
-    return "–" if math.isnan(value.mean) else f"{value.mean:,.{digits}f} ± {value.std:,.{digits}f}"
+    return UNKNOWN if math.isnan(value.mean) else f"{value.mean:,.{digits}f} ± {value.std:,.{digits}f}"
 
 
 def origin_in_words(label: str, origin: Origin) -> str:
