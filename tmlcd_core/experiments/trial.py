@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -215,6 +215,9 @@ class Trial:
 
     def learner_settings(self, name: str) -> dict[str, Any]:
         """All settings of a learner, those of its test's grid included, as plain values."""
+        return dict(_learner_settings(self, name))
+
+    def _settings(self, name: str) -> dict[str, Any]:
         allowed = contestant(name).parameters()
         tested = "detector" in allowed
         chosen: dict[str, Any] = {}
@@ -228,6 +231,11 @@ class Trial:
     def learner(self, name: str) -> StreamLearner:
         """A learner ready to fit."""
         return contestant(name).factory(**_with_test(name, self.learner_settings(name)))
+
+
+@lru_cache(maxsize=256)  # a page asks for them a dozen times a run
+def _learner_settings(trial: Trial, name: str) -> dict[str, Any]:
+    return trial._settings(name)
 
 
 class _Endless:
