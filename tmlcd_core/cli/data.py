@@ -71,7 +71,8 @@ def _make(options: argparse.Namespace) -> Report:
     source = open_source(options.source, options.words, download=options.download, progress=terminal_bar())
     words = tuple(options.words or source.classes)
     cache = FeatureCache()
-    data = load(source, words, options.clips, Extractor(), progress=terminal_bar(), cache=cache)
+    extractor = None if source.kind == "vector" else Extractor()
+    data = load(source, words, options.clips, extractor, progress=terminal_bar(), cache=cache)
     rows = {word: int((data.y == word).sum()) for word in words}
     skipped = source.skipped if isinstance(source, PartialSource) else {}
     found = {

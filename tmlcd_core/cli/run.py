@@ -99,7 +99,7 @@ def _scenario(options: argparse.Namespace) -> Scenario:
     new = (options.new,) if options.new else ()
     material = SourceMaterial(options.data, (*named, *new))
     train, per_class = fitting_sizes(material, options.drift, (*named, *new) or None)
-    default = {"audio": "white noise", "image": "image noise", "vector": ""}[material.kind]
+    default = {"audio": "white noise", "image": "image noise", "vector": "very noisy"}[material.kind]
     return make_scenario(
         options.drift,
         classes,
