@@ -67,7 +67,7 @@ def test_twenty_runs_with_bands_and_a_cancel_that_works(server, visit):  # noqa:
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Cancel").wait_for(state="detached")
     settle(page)
-    assert "bands" not in page.url
+    page.wait_for_function("() => !location.search.includes('bands')")
     assert data(page, "digest") == digest
     page = with_player(visit, f"{server}/{QUICK}&bands=true")
     single = data(page, "digest")
