@@ -51,3 +51,13 @@ def test_the_bound_on_T_applies_after_condensing(max_size):
     X, y = rng.normal(size=(200, 5)), rng.integers(0, 6, 200)
     model = TinyKNN(condense=True, max_size=max_size).fit(X, y)
     np.testing.assert_array_equal(model.samples_, X[condense(X, y)][-max_size:].astype(np.float32))
+
+
+def test_remembers_by_content_and_settings(make_stream):
+    X, y, _, _ = make_stream(n0=200, separation=0.6)
+    first = condense(X, y)
+    first[:] = -1  # what a caller does to the answer is the caller's business
+    assert condense(X, y)[0] == 0
+    assert not np.array_equal(condense(X, y), condense(X, y, k=1))
+    X[:100] += 1  # the same array with other content
+    np.testing.assert_array_equal(condense(X, y), sklearn_transcription.condense(X, y))

@@ -18,6 +18,7 @@ from pages.menu import PAGES
 from tmlcd_core.errors import DataError
 from tmlcd_core.features import EFFECTS, Extractor, load_image, load_stem, make_clip
 from tmlcd_core.viz import features as viz
+from tmlcd_core.viz.medium import wav
 
 ROOT = Path(__file__).parent.parent
 PAGE = next(page for page in PAGES if page.url == "features")
@@ -122,7 +123,7 @@ def test_dead_filters_answer_nothing_and_are_marked():
 
 
 def test_a_sound_is_heard_as_loud_as_it_is():
-    with wave.open(io.BytesIO(viz.wav(CLIP, 22_050))) as file:
+    with wave.open(io.BytesIO(wav(CLIP, 22_050))) as file:
         heard = np.frombuffer(file.readframes(22_050), "<i2") / 32_767
         assert (file.getframerate(), file.getnchannels()) == (22_050, 1)
     np.testing.assert_allclose(heard, CLIP, atol=1 / 32_767)

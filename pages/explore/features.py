@@ -7,6 +7,7 @@ from pages.widgets import checked, faults_as_messages
 from tmlcd_core.features import EFFECTS, Extractor, make_clip
 from tmlcd_core.features.extractor import PAPER_FILTER
 from tmlcd_core.viz import features as viz
+from tmlcd_core.viz.medium import wav
 
 NOTHING, DRIFT, OTHER, SLOW = "Nothing", "A drift at the source", "Another filter", "4,410 Hz"
 RATE, SLOW_RATE, SLOW_WINDOW = 22_050, 4_410, 128  # Hz, Hz, samples (paper, Secs. 7.3 and 8)
@@ -78,7 +79,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
         with st.container(width=300, gap="xxsmall"):
             if len(ways) > 1:
                 st.caption(way.label)
-            st.audio(viz.wav(way.stages.waveform, way.extractor.sample_rate), alt=f"Hear it, {way.label}")
+            st.audio(wav(way.stages.waveform, way.extractor.sample_rate), alt=f"Hear it, {way.label}")
 if len(ways) > 1:
     st.markdown(compared(ways, medium))
 for start in range(0, len(steps), CARDS):

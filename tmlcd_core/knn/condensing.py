@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,10 @@ from tmlcd_core.knn.distances import Distances
 from tmlcd_core.knn.store import Store
 from tmlcd_core.knn.walk import UNBOUNDED, Rule, Walk
 from tmlcd_core.validation import as_features, as_labels, one_of, whole_number
+
+REMEMBERED = 64  # sets of indices
+_memory = threading.Lock()
+_remembered: dict[tuple[int | bool, ...], NDArray[np.intp]] = {}
 
 
 def voting_rule(k: Any, weights: Any) -> Rule:
@@ -56,7 +61,21 @@ def condense(X: Any, y: Any, k: int | str = "sqrt", weights: str = "uniform") ->
 
 
 def condense_codes(X: NDArray[np.float32], codes: NDArray[np.int32], rule: Rule, n_classes: int) -> NDArray[np.intp]:
-    """`condense` for checked arrays."""
+    """`condense` for checked arrays; what was condensed lately is remembered, for learners that differ elsewhere."""
+    words = np.concatenate([X.ravel().view(np.uint32), codes.view(np.uint32)])
+    key = (*X.shape, n_classes, rule.k, rule.by_distance, int(kernels.fingerprint(words)))
+    with _memory:
+        kept = _remembered.pop(key, None)
+    if kept is None:
+        kept = _hart(X, codes, rule, n_classes)
+    with _memory:
+        _remembered[key] = kept  # newest last
+        while len(_remembered) > REMEMBERED:
+            del _remembered[next(iter(_remembered))]
+    return kept.copy()
+
+
+def _hart(X: NDArray[np.float32], codes: NDArray[np.int32], rule: Rule, n_classes: int) -> NDArray[np.intp]:
     truth = codes.copy()
     walk = Walk(
         X,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import wave
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -107,21 +106,6 @@ def mean_activations(extractor: Extractor, medium: NDArray) -> NDArray[np.float6
     """Mean of each of the 64 maps of one clip or picture: what the paper selects filters by."""
     every = Extractor(tuple(range(N_FILTERS)), extractor.sample_rate, extractor.n_fft, extractor.hop)
     return Way.through(every, medium).stages.maps.mean(axis=(1, 2), dtype=np.float64)
-
-
-def wav(clip: NDArray[np.float32], sample_rate: int) -> bytes:
-    """A clip to listen to, as loud as it is: 16-bit WAV.
-
-    >>> wav(np.zeros(100, np.float32), 4410)[:4]
-    b'RIFF'
-    """
-    out = io.BytesIO()
-    with wave.open(out, "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(sample_rate)
-        file.writeframes((np.clip(clip, -1, 1) * 32767).astype("<i2").tobytes())
-    return out.getvalue()
 
 
 def envelope(values: NDArray, most: int = MAX_POINTS) -> tuple[NDArray, NDArray]:
