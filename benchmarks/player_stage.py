@@ -4,7 +4,8 @@ import numpy as np
 import streamlit as st
 
 from pages.player import player
-from tmlcd_core.viz.player import Panel, PlayerRun, accuracy_curve
+from tmlcd_core.curve import accuracy_curve
+from tmlcd_core.viz.player import Panel, PlayerRun
 
 KEYS = ("cit", "active", "hybrid", "a", "b", "c", "d", "e")
 

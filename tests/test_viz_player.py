@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from tmlcd_core.curve import accuracy_curve
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.viz import showcase
 from tmlcd_core.viz.palette import LEARNERS, SPARE, styles
-from tmlcd_core.viz.player import Panel, PlayerRun, accuracy_curve
+from tmlcd_core.viz.player import Panel, PlayerRun
 
 LIGHT, DARK = "#ffffff", "#171614"  # Streamlit's backgrounds
 

@@ -1,7 +1,8 @@
 """Scenarios, streams made from them, runs of learners over streams, and sweeps of runs."""
 
+from tmlcd_core.curve import accuracy_curve
 from tmlcd_core.experiments.contestants import CONTESTANTS, PAPER, Contestant, make_learner, settings_of
-from tmlcd_core.experiments.evaluation import Metrics, Spread, accuracy_curve, describe, evaluate, spread, summarise
+from tmlcd_core.experiments.evaluation import Metrics, Spread, describe, evaluate, spread, summarise
 from tmlcd_core.experiments.experiment import Experiment, LearnerRun, Run, grid
 from tmlcd_core.experiments.material import DatasetMaterial, Material, SourceMaterial
 from tmlcd_core.experiments.results import Asked, Curve, Results

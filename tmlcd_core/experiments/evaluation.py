@@ -10,23 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-TAPS = 100  # samples: "a 100-dimensional filter with all values of 0.01" (paper, Sec. 7.5)
+from tmlcd_core.curve import TAPS, accuracy_curve
+
 RECOVERED = 0.95  # of the accuracy before the change
 BYTES_PER_NUMBER = 4  # features, label and time are 32-bit numbers on the device (paper, Table 2)
 EXTRAS = 2  # numbers stored beside the features: label and time
-
-
-def accuracy_curve(correct: ArrayLike) -> NDArray[np.float64]:
-    """The paper's curve: hits convolved with 100 taps of 0.01; nan while fewer than 100 samples lie behind.
-
-    >>> accuracy_curve([True] * 150)[[98, 99, 149]].round(2).tolist()
-    [nan, 1.0, 1.0]
-    """
-    hits = np.asarray(correct, np.float64)
-    curve = np.full(len(hits), math.nan)
-    if len(hits) >= TAPS:
-        curve[TAPS - 1 :] = np.convolve(hits, np.full(TAPS, 1 / TAPS), mode="valid")
-    return curve
 
 
 def _metric(formula: str, span: str) -> Any:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tmlcd_core.curve import accuracy_curve
 from tmlcd_core.datasets.arrayfile import TEMPORARY, read_arrays, write_arrays
 from tmlcd_core.errors import DataError
-from tmlcd_core.experiments.evaluation import Metrics, Spread, accuracy_curve, summarise
+from tmlcd_core.experiments.evaluation import Metrics, Spread, summarise
 from tmlcd_core.experiments.experiment import Experiment, LearnerRun, Run
 
 FORMAT = 1  # of the folder; raised when an older one could not be read any more

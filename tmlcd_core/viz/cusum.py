@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tmlcd_core.curve import accuracy_curve
 from tmlcd_core.drift import GeneralizedCusum, ThresholdRow
 from tmlcd_core.errors import DataError
 from tmlcd_core.viz.palette import BLUE, GREY, SEQUENTIAL, VERMILLION
-from tmlcd_core.viz.player import Panel, PlayerRun, accuracy_curve
+from tmlcd_core.viz.player import Panel, PlayerRun
 
 
 @dataclass(frozen=True)

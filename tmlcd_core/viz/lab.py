@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tmlcd_core.curve import TAPS, accuracy_curve
 from tmlcd_core.experiments.evaluation import Metrics, Spread
 from tmlcd_core.experiments.experiment import LearnerRun
 from tmlcd_core.experiments.repetition import Repetition
@@ -19,7 +20,7 @@ from tmlcd_core.experiments.scenario import Origin
 from tmlcd_core.experiments.stream import Stream
 from tmlcd_core.learners import Trace
 from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY, styles
-from tmlcd_core.viz.player import ACCURACY_TAPS, Panel, PlayerRun, accuracy_curve
+from tmlcd_core.viz.player import Panel, PlayerRun
 
 # Classes in the plane: colours that no learner of the paper has, and shapes for those who cannot tell them apart.
 CLASSES = (PURPLE, SKY, OLIVE, PINK, GREY)
@@ -70,7 +71,7 @@ def taps_for(length: int) -> int:
     >>> taps_for(3000), taps_for(80)
     (100, 10)
     """
-    return min(ACCURACY_TAPS, max(10, length // 100 * 10))
+    return min(TAPS, max(10, length // 100 * 10))
 
 
 def _accuracy_title(taps: int) -> str:

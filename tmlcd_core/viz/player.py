@@ -10,27 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tmlcd_core.curve import TAPS, accuracy_curve
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.viz.palette import styles
 
-ACCURACY_TAPS = 100  # samples, paper Sec. 7.4: "a 100-dimensional filter with all values of 0.01"
 MAX_LEARNERS = 8  # as many as the palette tells apart
 
 Curves = Mapping[str, NDArray[Any]]
-
-
-def accuracy_curve(correct: ArrayLike, taps: int = ACCURACY_TAPS) -> NDArray[np.float64]:
-    """The accuracy over the last `taps` samples: the hits convolved with `taps` values of `1 / taps`.
-
-    The first `taps - 1` samples have no full window behind them and are nan.
-
-    >>> accuracy_curve([1, 1, 0, 1], taps=2).tolist()
-    [nan, 1.0, 0.5, 0.5]
-    """
-    hits = np.concatenate([[0.0], np.cumsum(np.asarray(correct, dtype=float))])
-    curve = np.full(len(hits) - 1, np.nan)
-    curve[taps - 1 :] = (hits[taps:] - hits[:-taps]) / taps
-    return curve
 
 
 class TraceLike(Protocol):
@@ -150,7 +136,7 @@ class PlayerRun:
         tested = {key: trace for key, trace in traces.items() if not np.isnan(trace.statistic).all()}
         panels = (
             Panel(
-                f"Accuracy over the last {ACCURACY_TAPS} samples",
+                f"Accuracy over the last {TAPS} samples",
                 "accuracy",
                 {key: accuracy_curve(hits) for key, hits in correct.items()},
                 low=None,
