@@ -7,6 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 from PIL import Image
+from playwright.sync_api import TimeoutError
 from test_app_browser import browser, server, settle, visit  # noqa: F401
 
 pytestmark = pytest.mark.browser
@@ -19,8 +20,17 @@ def charts(page, count):
 
 
 def choose(page, label, option):
-    page.get_by_role("combobox", name=label).click()
-    page.get_by_role("option", name=option, exact=True).click()
+    """Open the menu, again if a late rerun of the page has closed it, and take the option."""
+    entry = page.get_by_role("option", name=option, exact=True)
+    for patience in (5_000, 5_000, 5_000, 20_000):  # ms
+        page.get_by_role("combobox", name=label).click()
+        try:
+            entry.click(timeout=patience)
+            break
+        except TimeoutError:
+            continue
+    else:
+        pytest.fail(f"the menu {label!r} did not stay open")
     settle(page)
 
 
