@@ -6,6 +6,7 @@ import torch
 
 from tests.conftest import gaussian_stream
 from tmlcd_core.errors import ConfigError, DataError
+from tmlcd_core.experiments.contestants import BestNNFC1
 from tmlcd_core.learners import NNFC1
 from tmlcd_core.learners.nn_fc1 import BATCH, EPOCHS, RATES, STREAM_RATES
 
@@ -186,3 +187,14 @@ def test_bad_grid():
         NNFC1().best_of_grid(X0, y0, X, [None] * len(X))
     with pytest.raises(DataError, match="NaN"):
         NNFC1().best_of_grid(X0, y0, X * np.nan, y)
+
+
+def test_centring_subtracts_the_mean_of_the_initial_samples():
+    rng = np.random.default_rng(0)
+    y, X = rng.integers(0, 2, 600), (rng.normal(size=(600, 20)) + 3).astype(np.float32)
+    X[:, :5] += 0.5 * y[:, None]
+    ours = BestNNFC1(learn=False, centre=True).fit(X[:200], y[:200]).run(X[200:], y[200:])
+    centred = X - X[:200].mean(axis=0)
+    by_hand = NNFC1().best_of_grid(centred[:200], y[:200], centred[200:], y[200:], stream_rates=[0.0]).trace
+    np.testing.assert_array_equal(ours.predictions, by_hand.predictions)
+    assert np.mean(ours.predictions == y[200:]) > 0.6

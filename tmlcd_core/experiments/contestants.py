@@ -46,23 +46,31 @@ class BestNNFC1:
     ----------
     learn
         Take a step of back-propagation on each sample of the stream, or stay as trained.
+    centre
+        Subtract the mean of the initial samples from all features, which the paper does not say it does.
     random_state
         Seed of the initial weights and orders.
     """
 
-    def __init__(self, learn: bool = True, random_state: int = 0) -> None:
+    def __init__(self, learn: bool = True, centre: bool = False, random_state: int = 0) -> None:
         self.learn = learn
+        self.centre = centre
         self.random_state = random_state
 
     def fit(self, X: NDArray[np.float32], y: NDArray) -> BestNNFC1:
-        self._start = X, y
+        self._offset = X.mean(axis=0) if self.centre else np.float32(0)
+        self._start = X - self._offset, y
         return self
 
     def run(self, X: NDArray[np.float32], y: NDArray) -> Trace:
         from tmlcd_core.learners.nn_fc1 import NNFC1, STREAM_RATES
 
         rates = STREAM_RATES if self.learn else (0.0,)
-        return NNFC1(random_state=self.random_state).best_of_grid(*self._start, X, y, stream_rates=rates).trace
+        return (
+            NNFC1(random_state=self.random_state)
+            .best_of_grid(*self._start, X - self._offset, y, stream_rates=rates)
+            .trace
+        )
 
 
 def knn_adwin(k: int = 5, window: int = 200) -> Any:
@@ -111,6 +119,12 @@ CONTESTANTS: dict[str, Contestant] = {
             "one layer, trained once, the best of 7 rates",
             "BestNNFC1",
             lambda size, seed: {"learn": False, "random_state": seed},
+        ),
+        Contestant(
+            "nn-fc1-centred",
+            "the same on features minus their mean",
+            "BestNNFC1",
+            lambda size, seed: {"learn": False, "centre": True, "random_state": seed},
         ),
         Contestant("sam-knn", "kNN with self-adjusting memory", "SAMKNN", lambda size, seed: {"random_state": seed}),
         Contestant("knn-adwin", "river's kNN with ADWIN", "knn_adwin", lambda size, seed: {"window": size}),

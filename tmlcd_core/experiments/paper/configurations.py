@@ -12,7 +12,7 @@ from tmlcd_core.experiments.stream import fitting_sizes
 
 RUNS = 20  # paper, Sec. 7.3
 CLASSES = (2, 3, 5)  # λ of Table 1
-TABLE_LEARNERS = ("svm", "nn-fc1-static", "static", "condensed")
+TABLE_LEARNERS = ("svm", "nn-fc1-static", "nn-fc1-centred", "static", "condensed")
 FIGURE_LEARNERS = ("cit", "active", "hybrid", "nn-fc1")
 BOARD_SIZE = 50  # |T| on the boards (paper, Sec. 7.6)
 LOW_RATE = {"sample_rate": 4410, "n_fft": 128, "hop": 128}  # the STM32F401's variant (paper, Sec. 7.6)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tmlcd_core.experiments.evaluation import Spread, spread
 from tmlcd_core.experiments.paper.claims import Claim, Finding
 from tmlcd_core.experiments.paper.configurations import TABLE_LEARNERS, Configuration
-from tmlcd_core.experiments.paper.published import NAMES, TABLE_1
+from tmlcd_core.experiments.paper.published import BESIDE, NAMES, TABLE_1
 from tmlcd_core.experiments.results import Results, write_text
 
 _LATEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "|": r"\textbar{}", "±": r"$\pm$"}
@@ -67,7 +67,7 @@ def table_1(results: Results, configurations: Sequence[Configuration]) -> list[l
         for learner in TABLE_LEARNERS:
             metrics = results.metrics(experiment, learner)
             accuracy, size = spread([m.accuracy for m in metrics]), spread([m.final_size for m in metrics])
-            paper = TABLE_1["speech" if speech else "images"][learner][classes]
+            paper = TABLE_1["speech" if speech else "images"][BESIDE.get(learner, learner)][classes]
             rows.append(
                 [
                     experiment.data,
@@ -81,14 +81,17 @@ def table_1(results: Results, configurations: Sequence[Configuration]) -> list[l
                     round(size.std, 2),
                     paper.size,
                     round(size.mean - paper.size, 2),
-                    "" if speech else f"another dataset: the paper's is ImageNet, 100 per class; {_start(one)}",
+                    "; ".join(_notes(one, learner)),
                 ]
             )
     return rows
 
 
-def _start(one: Configuration) -> str:
-    return f"{one.experiment.scenario.train} per class here"
+def _notes(one: Configuration, learner: str) -> Iterator[str]:
+    if one.experiment.data != "speech":
+        yield f"another dataset: the paper's is ImageNet, 100 per class; {one.experiment.scenario.train} per class here"
+    if learner in BESIDE:
+        yield f"a row of ours, beside the paper's {NAMES[BESIDE[learner]]}"
 
 
 CLAIM_HEAD = ("claim", "section", "statement", "rule", "measured", "verdict")
