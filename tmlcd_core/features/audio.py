@@ -29,25 +29,36 @@ def load_clip(
     Only the part that is needed is read, however long the recording is: the beginning. A shorter one is
     repeated from its start.
     """
+    _check_target(sample_rate, seconds)
+    samples, rate, _, name = read_sound(source, seconds + MARGIN)
+    try:
+        return make_clip(samples, rate, sample_rate, seconds)
+    except AudioError as error:
+        raise AudioError(f"{name}: {error}") from error
+
+
+def read_sound(
+    source: str | Path | bytes | BinaryIO, seconds: float
+) -> tuple[NDArray[np.float32], int, float, str]:
+    """At most the first `seconds` of a recording, decoded: samples (length, channels) that nobody has checked yet.
+
+    With them come their rate, the length in seconds that the whole recording claims, and what to call it.
+    """
     import soundfile
 
-    _check_target(sample_rate, seconds)
     with open_source(source, AudioError) as (file, name):
         # Decoders of damaged files fail in many ways; whatever they raise, the file is to blame.
         try:
             with soundfile.SoundFile(file) as sound:
                 rate, channels, kind = int(sound.samplerate), int(sound.channels), str(sound.format)
                 _check_header(rate, channels, kind, name)
-                samples = sound.read(math.ceil((seconds + MARGIN) * rate), dtype="float32", always_2d=True)
+                samples = sound.read(math.ceil(seconds * rate), dtype="float32", always_2d=True)
+                return samples, rate, sound.frames / rate, name
         except AudioError:
             raise
         except Exception as error:
             reason = getattr(error, "error_string", error)  # libsndfile's own, without the object's address
             raise AudioError(f"{name} cannot be decoded: give a wav, flac, ogg or mp3 ({reason})") from error
-    try:
-        return make_clip(samples, rate, sample_rate, seconds)
-    except AudioError as error:
-        raise AudioError(f"{name}: {error}") from error
 
 
 def make_clip(samples: ArrayLike, rate: int, sample_rate: int = 22_050, seconds: float = 1.0) -> NDArray[np.float32]:
