@@ -27,6 +27,7 @@ def calibrate_threshold(
     direction: str = "both",
     likelihood: str = "normal",
     random_state: int = 0,
+    margin: float = V0_MARGIN,
 ) -> float:
     """The threshold h at which a stationary stream raises an alarm with at most the wanted probability.
 
@@ -38,7 +39,7 @@ def calibrate_threshold(
     ----------
     accuracy
         The classifier's accuracy while nothing changes.
-    batch, warmup, direction, likelihood
+    batch, warmup, direction, likelihood, margin
         As in `GeneralizedCusum`.
     horizon
         Supervised samples after the warm-up during which no false alarm is wanted.
@@ -57,7 +58,8 @@ def calibrate_threshold(
     if not EXCEEDANCES / most <= rate < 1:
         raise ConfigError(f"false_alarm_rate={false_alarm_rate!r} must lie between {EXCEEDANCES / most:g} and 1.")
     runs = max(fewest, math.ceil(EXCEEDANCES / rate))
-    g = simulate_statistic(accuracy, accuracy, batch, warmup, horizon, runs, direction, likelihood, random_state)
+    test = batch, warmup, horizon, runs, direction, likelihood, random_state, margin
+    g = simulate_statistic(accuracy, accuracy, *test)
     allowed = math.floor(runs * rate - CONFIDENCE * math.sqrt(runs * rate * (1 - rate)))
     largest = np.sort(g.max(axis=1))[::-1]
     return float(max(np.nextafter(largest[allowed], np.inf), 0.0))
@@ -129,6 +131,7 @@ def simulate_statistic(
     direction: str = "both",
     likelihood: str = "normal",
     random_state: int = 0,
+    margin: float = V0_MARGIN,
 ) -> NDArray[np.float64]:
     """g_t after each batch (columns) of many streams (rows): warm-up at `accuracy`, then `accuracy_after`."""
     accuracy = real_number("accuracy", accuracy, 0.0, 1.0)
@@ -143,7 +146,7 @@ def simulate_statistic(
     g = np.zeros(hits.shape)
     for warm in np.unique(warm_hits):  # streams that share v0 share their candidates
         rows = np.flatnonzero(warm_hits == warm)
-        v0 = min(max(warm / warmup, V0_MARGIN), 1 - V0_MARGIN)
+        v0 = min(max(warm / warmup, margin), 1 - margin)
         v1 = candidate_accuracies(v0, direction)
         if not len(v1):
             continue

@@ -61,6 +61,9 @@ class GeneralizedCusum:
         "normal" approximation (the paper) or exact "binomial".
     spacing, gap
         Candidates are spacing/2, 3 spacing/2, … below 1, without those nearer than `gap` to v0.
+    margin
+        v0 is kept this far from 0 and 1. A dozen hits in a row do not make a perfect classifier: after so short a
+        warm-up the authors' 0.001 would let one error weigh as much as all others.
 
     Examples
     --------
@@ -85,6 +88,7 @@ class GeneralizedCusum:
         likelihood: str = "normal",
         spacing: float = 0.01,
         gap: float = 0.03,
+        margin: float = V0_MARGIN,
     ):
         self.threshold = real_number("threshold", threshold, 0.0)
         self.batch = whole_number("batch", batch, 1)
@@ -93,6 +97,7 @@ class GeneralizedCusum:
         self.likelihood = one_of("likelihood", likelihood, ("normal", "binomial"))
         self.spacing = real_number("spacing", spacing, 1e-4, 0.5)
         self.gap = real_number("gap", gap, 0.0, 1.0)
+        self.margin = real_number("margin", margin, 1e-6, 0.5)
         self.seen = 0  # supervised samples
         self._start(self.warmup)
 
@@ -138,7 +143,7 @@ class GeneralizedCusum:
         return self._alarm
 
     def _estimate_v0(self, accuracy: float) -> None:
-        self.accuracy_before = min(max(accuracy, V0_MARGIN), 1 - V0_MARGIN)
+        self.accuracy_before = min(max(accuracy, self.margin), 1 - self.margin)
         self.candidates = candidate_accuracies(self.accuracy_before, self.direction, self.spacing, self.gap)
         self._G = np.full(len(self.candidates), -np.inf)
         self._since = np.zeros(len(self.candidates), np.int64)

@@ -393,6 +393,7 @@ def _config(
             ("TML_WARMUP", detector.warmup),
             ("TML_CANDIDATES", len(_candidates())),
             ("TML_GAP", (detector.gap - GAP_TOLERANCE).hex()),
+            ("TML_MARGIN", detector.margin.hex()),
             ("TML_DOWN", int(detector.direction == "down")),
             ("TML_BINOMIAL", int(detector.likelihood == "binomial")),
             ("TML_CONDENSE", int(bool(model.condense))),

@@ -2,8 +2,6 @@
 
 #include "mathfn.h"
 
-#define MARGIN 1e-3 /* v0 is kept this far from 0 and 1 */
-
 void tml_cusum_reset(tml_cusum *test, uint32_t warmup)
 {
     test->warmup = (uint16_t)warmup;
@@ -78,7 +76,7 @@ uint32_t tml_cusum_add(tml_cusum *test, int correct, uint32_t time)
             return 0;
         }
         double v0 = (double)test->correct / (double)test->warmup;
-        test->v0 = v0 < MARGIN ? MARGIN : v0 > 1.0 - MARGIN ? 1.0 - MARGIN : v0;
+        test->v0 = v0 < TML_MARGIN ? TML_MARGIN : v0 > 1.0 - TML_MARGIN ? 1.0 - TML_MARGIN : v0;
         test->warmup = 0;
     } else {
         if (test->seen < TML_BATCH) {
