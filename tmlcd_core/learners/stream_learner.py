@@ -148,6 +148,21 @@ class StreamLearner(TinyKNN):
                 self.alarm_ = _alarm(detector, self.time_, size - len(self._T))
         return self.classes_[predicted]
 
+    def take_in(self, X: Any, y: Any) -> Self:
+        """Store labelled samples in T (and W) as of now, untested: a lesson in the middle of the stream."""
+        self._require_fitted()
+        X = as_features(X, self.n_features_in_, type(self).__name__)
+        codes, classes = self._encode(y, len(X))
+        if classes is not self.classes_:
+            self._adopt(classes)
+        for row, code in zip(X, codes.tolist(), strict=True):
+            self._T.append(row, code, self.time_)
+            if self._W_size:
+                self._W.append(row, code, self.time_)
+        self._T.limit(self._settings.max_size)
+        self._W.limit(self._W_size)
+        return self
+
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """`fit` the first time, then `run`; `classes` is accepted for compatibility and not needed."""
         if self.__sklearn_is_fitted__():
