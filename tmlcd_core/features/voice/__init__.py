@@ -1,0 +1,17 @@
+"""Spoken words: finding them in a recording, and turning them into vectors that suit a few takes of one voice."""
+
+from tmlcd_core.features.voice.extractors import DEFAULT_VOICE, VOICE_EXTRACTORS, VoiceExtractor, aligned
+from tmlcd_core.features.voice.take import Take, cut_words, open_take, restore_take
+from tmlcd_core.features.voice.words import VOICE_RATE
+
+__all__ = [
+    "DEFAULT_VOICE",
+    "VOICE_EXTRACTORS",
+    "VOICE_RATE",
+    "Take",
+    "VoiceExtractor",
+    "aligned",
+    "cut_words",
+    "open_take",
+    "restore_take",
+]

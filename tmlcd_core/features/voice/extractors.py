@@ -1,0 +1,200 @@
+"""Ways from a take to a vector: the paper's filter as the reference, and better ones for voices."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.features.audio import fit_length
+from tmlcd_core.features.extractor import PAPER_FILTER, Extractor
+from tmlcd_core.features.stem import N_FILTERS
+from tmlcd_core.features.voice.cepstra import at_times, cosines, mel_power
+from tmlcd_core.features.voice.take import Take
+from tmlcd_core.features.voice.words import VOICE_RATE
+
+LEAD = 0.03  # seconds kept before the word, and after it: its weakest beginnings and ends
+FADE = 0.01  # seconds over which the recording is faded out beyond them
+LEVEL = 0.1  # root mean square to which the word is brought
+DECIBELS = 10 / np.log(10)
+
+
+def aligned(take: Take, rate: int = VOICE_RATE) -> NDArray[np.float32]:
+    """One second at `rate` that begins with the word: trimmed, its level normalised, silence behind it.
+
+    Examples
+    --------
+    >>> from tmlcd_core.features.voice import open_take
+    >>> sound = np.sin(np.arange(8_000) * 0.2) * (np.arange(8_000) > 3_000)
+    >>> clip = aligned(open_take((sound, 8_000)))
+    >>> len(clip), round(float(np.abs(clip).max()), 2)
+    (16000, 0.15)
+    """
+    word = trimmed(take)
+    if rate != VOICE_RATE:
+        import soxr
+
+        word = soxr.resample(word, VOICE_RATE, rate)
+    clip = np.zeros(rate, np.float32)
+    clip[: len(word)] = word[:rate]
+    return clip
+
+
+def trimmed(take: Take) -> NDArray[np.float32]:
+    """The word with LEAD around it, faded at the ends, its level normalised."""
+    first = max(0, round((take.start - LEAD) * VOICE_RATE))
+    word = take.samples[first : round((take.stop + LEAD) * VOICE_RATE)].astype(np.float32)
+    fade = np.ones(len(word), np.float32)
+    ramp = np.linspace(0, 1, round(FADE * VOICE_RATE), dtype=np.float32)
+    size = min(len(ramp), len(word) // 2)
+    if first > 0:
+        fade[:size] = ramp[:size]
+    fade[len(word) - size :] = ramp[:size][::-1]
+    word = word * fade
+    return word * np.float32(LEVEL / max(float(np.sqrt(np.mean(word.astype(np.float64) ** 2))), 1e-9))
+
+
+class VoiceExtractor(ABC):
+    """A way from takes to vectors that a Euclidean kNN can compare.
+
+    Parameters
+    ----------
+    name, title, explain
+        Its key in `VOICE_EXTRACTORS`, what to call it, and one sentence on what it does.
+
+    Examples
+    --------
+    >>> from tmlcd_core.features.voice import VOICE_EXTRACTORS, open_take
+    >>> take = open_take((np.random.default_rng(0).normal(0, 0.1, 8_000), 16_000))
+    >>> {name: e.transform([take]).shape[1] for name, e in VOICE_EXTRACTORS.items()}["paper"]
+    715
+    """
+
+    name: str
+    title: str
+    explain: str
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Length of a take's vector."""
+
+    @abstractmethod
+    def transform(self, takes: Sequence[Take]) -> NDArray[np.float32]:
+        """Vectors (n, n_features)."""
+
+    @abstractmethod
+    def picture(self, take: Take) -> NDArray[np.float32]:
+        """What the features are made of, to draw: (frequency, time), low frequencies first."""
+
+
+class FilterVoice(VoiceExtractor):
+    """The paper's chain, with one filter of ResNet-18 or more, on the recording as it is or on the aligned word."""
+
+    def __init__(self, name: str, title: str, explain: str, filters: tuple[int, ...], align: bool) -> None:
+        self.name, self.title, self.explain = name, title, explain
+        self.extractor = Extractor(filters)
+        self.align = align
+
+    @property
+    def n_features(self) -> int:
+        return self.extractor.n_features
+
+    def transform(self, takes: Sequence[Take]) -> NDArray[np.float32]:
+        return self.extractor.transform(np.stack([self.clip(take) for take in takes]))
+
+    def picture(self, take: Take) -> NDArray[np.float32]:
+        return self.extractor.stages(self.clip(take)).decibels
+
+    def clip(self, take: Take) -> NDArray[np.float32]:
+        """The second of sound that the chain hears."""
+        rate = self.extractor.sample_rate
+        if self.align:
+            return aligned(take, rate)
+        import soxr
+
+        return fit_length(soxr.resample(take.samples, VOICE_RATE, rate), rate)
+
+
+class LogMelVoice(VoiceExtractor):
+    """Mel bands in decibels of the aligned word, every 20 ms of a second."""
+
+    name, title = "log-mel", "Log-mel spectrogram"
+    explain = "32 mel bands in decibels of the aligned word, every 20 ms of one second."
+    bands, hop, range_db = 32, 320, 60.0
+
+    @property
+    def n_features(self) -> int:
+        return self.bands * (VOICE_RATE // self.hop + 1)
+
+    def transform(self, takes: Sequence[Take]) -> NDArray[np.float32]:
+        return np.stack([self.picture(take).ravel() for take in takes])
+
+    def picture(self, take: Take) -> NDArray[np.float32]:
+        decibels = DECIBELS * np.log(mel_power(aligned(take), self.bands, self.hop))
+        return np.maximum(decibels - decibels.max(), -self.range_db).T.astype(np.float32)
+
+
+class WordVoice(VoiceExtractor):
+    """Cepstra of the word, stretched to a fixed number of frames."""
+
+    name, title = "word", "Cepstra of the word"
+    explain = (
+        "Cepstra of 32 mel bands of the trimmed word less their mean, at 24 moments spread over it, and how long it is."
+    )
+    bands, count, frames, range_db = 32, 12, 24, 45.0
+
+    @property
+    def n_features(self) -> int:
+        return self.frames * self.count
+
+    def transform(self, takes: Sequence[Take]) -> NDArray[np.float32]:
+        return np.stack([self._vector(take) for take in takes])
+
+    def picture(self, take: Take) -> NDArray[np.float32]:
+        return self._decibels(take).T.astype(np.float32)
+
+    def _decibels(self, take: Take) -> NDArray[np.float64]:
+        power = mel_power(trimmed(take), self.bands)
+        decibels = DECIBELS * np.log(power)
+        return np.maximum(decibels - decibels.max(), -self.range_db)
+
+    def _vector(self, take: Take) -> NDArray[np.float32]:
+        cepstra = self._decibels(take) @ cosines(self.count, self.bands).T
+        places = np.linspace(0, len(cepstra) - 1, self.frames)
+        track = at_times(cepstra, places)
+        track -= track.mean(axis=0)
+        return track.ravel().astype(np.float32)
+
+
+VOICE_EXTRACTORS: dict[str, VoiceExtractor] = {
+    extractor.name: extractor
+    for extractor in (
+        FilterVoice(
+            "paper",
+            "The paper's filter",
+            "One filter of ResNet-18 on the spectrogram of the recording's first second, as the paper has it.",
+            (PAPER_FILTER,),
+            align=False,
+        ),
+        FilterVoice(
+            "aligned",
+            "The paper's filter, aligned",
+            "The same filter on a second that begins with the word, trimmed and brought to one level.",
+            (PAPER_FILTER,),
+            align=True,
+        ),
+        FilterVoice(
+            "filters",
+            "All 64 filters, aligned",
+            "All filters of ResNet-18's first layer on the aligned word.",
+            tuple(range(N_FILTERS)),
+            align=True,
+        ),
+        LogMelVoice(),
+        WordVoice(),
+    )
+}
+DEFAULT_VOICE = "word"

@@ -1,0 +1,168 @@
+"""One spoken word, from a microphone, an upload or a file: the gate through which voices enter."""
+
+from __future__ import annotations
+
+import io
+import wave
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tmlcd_core.errors import AudioError
+from tmlcd_core.features.audio import check_audio, read_sound
+from tmlcd_core.features.voice.words import VOICE_RATE, find_words, loudest, measure
+
+Source = bytes | str | Path | tuple[ArrayLike, int]
+
+LEAST_SECONDS = 0.1  # the shortest spoken words of the Free Spoken Digit Dataset have 0.15 s
+LONGEST_TAKE, LONGEST_CUT = 5.0, 30.0  # seconds of a take of one word, and of one to be cut into words
+KEPT_AROUND = 0.4  # seconds kept before and after the word of a recording longer than KEPT_WHOLE
+KEPT_WHOLE = 2.0  # seconds
+FULL_SCALE = 32_768  # takes are kept in 16 bits: a saved and reopened one is the same to the last bit
+CLIPPED = 0.985  # of the recording's own peak, if that is CLIPPING_PEAK or more …
+CLIPPING_PEAK = 0.9
+CLIPPED_RUN, CLIPPED_RUNS = 3, 3  # … this many samples in a row, this often: an overdriven input
+QUIET_PEAK = 0.01  # -40 dB: a microphone far away or turned down
+LONG_WORD = 1.2  # seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Take:
+    """One spoken word: the recording in which it was found, and where.
+
+    Parameters
+    ----------
+    samples
+        The recording as it came, mono at VOICE_RATE, in 16-bit steps; of one longer than two seconds the word and
+        0.4 s around it.
+    start, stop
+        The word in it, in seconds.
+    remarks
+        What is worth saying and not fatal, such as clipping.
+    digest
+        Of the samples: the same recording given twice has the same.
+
+    Examples
+    --------
+    >>> time = np.arange(16_000) / 16_000
+    >>> sound = 0.3 * np.sin(2 * np.pi * 440 * time) * ((time > 0.3) & (time < 0.7))
+    >>> take = open_take((sound, 16_000))
+    >>> round(take.start, 1), round(take.stop, 1)
+    (0.3, 0.7)
+    """
+
+    samples: NDArray[np.float32]
+    start: float
+    stop: float
+    remarks: tuple[str, ...]
+    digest: str
+
+    @property
+    def seconds(self) -> float:
+        """Length of the recording."""
+        return len(self.samples) / VOICE_RATE
+
+    def wav(self) -> bytes:
+        """The recording as a 16-bit WAV file; `open_take` gives the same take again."""
+        with wave.open(buffer := io.BytesIO(), "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(VOICE_RATE)
+            file.writeframes((self.samples * FULL_SCALE).astype("<i2").tobytes())
+        return buffer.getvalue()
+
+
+def open_take(source: Source) -> Take:
+    """The one word of a recording; an AudioError says in a sentence what is wrong with any other.
+
+    `source` is the bytes of a wav, flac, ogg or mp3 file, its path, or samples with their rate.
+    """
+    samples, remarks = _open(source, LONGEST_TAKE, "a long take, which is cut into words, may have 30")
+    levels = measure(samples)
+    words = find_words(levels)
+    if not words:
+        raise AudioError(_why_nothing(levels.decibels))
+    return _take(samples, *loudest(levels, words), remarks)
+
+
+def cut_words(source: Source) -> list[Take]:
+    """The words of a long recording in which they are said with pauses, in their order."""
+    samples, remarks = _open(source, LONGEST_CUT, "say fewer words at a time")
+    levels = measure(samples)
+    words = find_words(levels)
+    if not words:
+        raise AudioError(_why_nothing(levels.decibels))
+    borders = [0.0, *((a[1] + b[0]) / 2 for a, b in zip(words, words[1:], strict=False)), len(samples) / VOICE_RATE]
+    takes = []
+    for (start, stop), left, right in zip(words, borders, borders[1:], strict=False):
+        first = max(left, start - KEPT_AROUND)
+        part = samples[round(first * VOICE_RATE) : round(min(right, stop + KEPT_AROUND) * VOICE_RATE)]
+        takes.append(_take(part, start - first, stop - first, remarks))
+    return takes
+
+
+def restore_take(samples: NDArray[np.float32], start: float, stop: float, remarks: tuple[str, ...]) -> Take:
+    """A take from its own parts, as a session file keeps them: the word is not looked for again."""
+    samples = samples.astype(np.float32)
+    samples.setflags(write=False)
+    digest = sha256((samples * FULL_SCALE).astype("<i2").tobytes()).hexdigest()
+    return Take(samples, float(start), float(stop), remarks, digest)
+
+
+def _open(source: Source, longest: float, advice: str) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+    """The recording at VOICE_RATE in 16-bit steps, and remarks on it."""
+    if isinstance(source, tuple):
+        array, rate = source
+        array = np.asarray(array)
+        seconds, name = (len(array) / rate if array.ndim and rate > 0 else 0.0), ""
+    else:
+        array, rate, seconds, name = read_sound(source, longest + 0.1)
+        name += ": "
+    if seconds > longest + 0.05:
+        raise AudioError(f"{name}{seconds:.1f} s is too long: a take has at most {longest:.0f} s; {advice}")
+    try:
+        mono = check_audio(array, rate)
+    except AudioError as error:
+        raise AudioError(f"{name}{error}") from error
+    if len(mono) < LEAST_SECONDS * rate:
+        raise AudioError(f"{name}{len(mono) / rate:.2f} s is too short for a word: record about a second")
+    remarks = []
+    peak = float(np.abs(mono).max())
+    if _is_clipped(mono, peak):
+        remarks.append("clipped: speak softer or move away from the microphone")
+    elif peak < QUIET_PEAK:
+        remarks.append("very soft: speak louder or move nearer to the microphone")
+    if rate != VOICE_RATE:
+        import soxr
+
+        mono = soxr.resample(mono, rate, VOICE_RATE)
+        peak = float(np.abs(mono).max())
+    steps = np.rint(mono / max(peak, 1.0) * FULL_SCALE).clip(-FULL_SCALE, FULL_SCALE - 1)
+    return (steps / FULL_SCALE).astype(np.float32), tuple(remarks)
+
+
+def _take(samples: NDArray[np.float32], start: float, stop: float, remarks: tuple[str, ...]) -> Take:
+    if stop - start > LONG_WORD:
+        remarks = (*remarks, f"{stop - start:.1f} s is long for one word: pause between words")
+    if len(samples) > KEPT_WHOLE * VOICE_RATE:
+        first = max(0, round((start - KEPT_AROUND) * VOICE_RATE))
+        samples = samples[first : round((stop + KEPT_AROUND) * VOICE_RATE)].copy()
+        start, stop = start - first / VOICE_RATE, stop - first / VOICE_RATE
+    return restore_take(samples, start, stop, remarks)
+
+
+def _is_clipped(mono: NDArray[np.float32], peak: float) -> bool:
+    if peak < CLIPPING_PEAK:
+        return False
+    flat = np.abs(mono) >= CLIPPED * peak
+    runs = np.convolve(flat, np.ones(CLIPPED_RUN), "valid") >= CLIPPED_RUN
+    return int(np.count_nonzero(np.diff(np.r_[False, runs].astype(np.int8)) == 1)) >= CLIPPED_RUNS
+
+
+def _why_nothing(decibels: NDArray[np.float64]) -> str:
+    if decibels.max() >= 15:
+        return "only a click, no word: record again without touching the microphone"
+    return "no word stands out of the background: speak louder or move nearer to the microphone"

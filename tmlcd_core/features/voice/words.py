@@ -1,0 +1,130 @@
+"""Where the words are in a recording: levels against the background of that very recording.
+
+The background is what the quietest part of the recording holds, band by band, so a hum or a fan does not hide a
+word in the other bands. A recording that somebody has already trimmed shows no background: then all of it is word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.features.spectrogram import hann
+
+VOICE_RATE = 16_000  # Hz: telephone and laptop microphones carry speech up to 8 kHz at best
+WINDOW, HOP, SMOOTH = 320, 80, 3  # samples, samples, frames: 20 ms every 5 ms, averaged over 3
+FFT = 512
+EDGES = (100, 300, 700, 1_500, 2_500, 4_000, 7_000)  # Hz: bands of about equal importance to speech, without hum
+QUIET_SHARE, FEWEST_QUIET = 0.2, 20  # of the frames, the quietest, and at least 100 ms: the background
+ENTER_DB, STAY_DB = 8.0, 3.0  # above the background: a word begins where the first is reached, and ends at the second
+ROUNDS = 2  # of estimating the background from what is below STAY_DB
+RANGE_DB, TRIMMED_RANGE_DB = 55.0, 40.0  # what lies deeper below the peak is no speech
+TRIMMED_SECONDS = 0.75  # a recorder takes a second; a shorter recording was trimmed, and may begin with the word …
+BELIEVED_DB = 35.0  # … unless its quietest part lies this far below its peak
+SMEAR = (WINDOW + (SMOOTH - 1) * HOP) / VOICE_RATE  # seconds by which window and average lengthen a click
+CLICK_SECONDS = 0.04  # shorter sounds are no word
+CLOSURE_SECONDS = 0.2  # longest silence within a word, as before the last sound of "eight"
+ATTACK_SECONDS = 0.06  # a short sound may come this long before the rest of its word
+LEAST_SECONDS = 0.06  # of a word, without SMEAR
+EPSILON = 1e-12  # of power: digital silence has a logarithm, too
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Loudness along a recording, one value a frame: decibels above the background, averaged over the bands."""
+
+    decibels: NDArray[np.float64]
+    spectra: NDArray[np.float64]  # power (frames, bins)
+    spoken: NDArray[np.bool_]  # not background
+
+
+def measure(samples: NDArray[np.float32]) -> Levels:
+    """Levels of a recording at VOICE_RATE."""
+    spectra = power_frames(samples, WINDOW, HOP)
+    edges = np.round(np.array(EDGES) * FFT / VOICE_RATE).astype(int)
+    bands = np.add.reduceat(spectra, edges, axis=1)[:, :-1] / np.diff(edges) + EPSILON
+    kernel = np.ones(SMOOTH) / SMOOTH
+    bands = np.stack([np.convolve(np.pad(b, SMOOTH // 2, mode="edge"), kernel, "valid") for b in bands.T], axis=1)
+    total = bands.mean(axis=1)
+    peak = np.percentile(total, 95)  # a click is shorter than a twentieth
+    quiet = np.argsort(total, kind="stable")[: max(FEWEST_QUIET, round(QUIET_SHARE * len(total)))]
+    seconds = len(samples) / VOICE_RATE
+    loud = bands[total >= peak].mean(axis=0)
+    if seconds < TRIMMED_SECONDS and total[quiet].mean() > peak * 10 ** (-BELIEVED_DB / 10):
+        floor = np.full(bands.shape[1], loud.mean() * 10 ** (-TRIMMED_RANGE_DB / 10))
+        decibels = 10 * np.log10((bands / floor).mean(axis=1))
+        return Levels(decibels, spectra, decibels > STAY_DB)
+    least = peak * 10 ** (-RANGE_DB / 10)
+    floor = np.maximum(bands[quiet].mean(axis=0), least)
+    for _ in range(ROUNDS):
+        decibels = 10 * np.log10((bands / floor).mean(axis=1))
+        still = decibels < STAY_DB
+        if still.sum() >= FEWEST_QUIET:
+            floor = np.maximum(bands[still].mean(axis=0), least)
+    decibels = 10 * np.log10((bands / floor).mean(axis=1))
+    return Levels(decibels, spectra, decibels > STAY_DB)
+
+
+def power_frames(samples: NDArray[np.float32], window: int, hop: int) -> NDArray[np.float64]:
+    """Power spectra (frames, FFT / 2 + 1) of windows centred at 0, hop, 2 hop, …, scaled by the window."""
+    padded = np.pad(samples.astype(np.float64), window // 2)
+    frames = np.lib.stride_tricks.sliding_window_view(padded, window)[::hop]
+    return np.abs(np.fft.rfft(frames * hann(window), FFT)) ** 2 / window
+
+
+def find_words(levels: Levels) -> list[tuple[float, float]]:
+    """Start and end of each word in seconds, in order; clicks are left out, stops within a word bridged."""
+    runs = _runs(levels)
+    long = [r for r in runs if _seconds(r) - SMEAR >= CLICK_SECONDS]
+    words: list[list[tuple[int, int]]] = []
+    for run in long:
+        if words and _gap(words[-1][-1], run) <= CLOSURE_SECONDS:
+            words[-1].append(run)
+        else:
+            words.append([run])
+    spans = [(word[0][0], word[-1][1]) for word in words]
+    # A burst is kept where it belongs: the release of a final stop, or the attack of an initial one.
+    for burst in sorted(set(runs) - set(long)):
+        for i, span in enumerate(spans):
+            if 0 <= _gap(span, burst) <= CLOSURE_SECONDS:
+                spans[i] = (span[0], burst[1])
+                break
+            if 0 <= _gap(burst, span) <= ATTACK_SECONDS:
+                spans[i] = (burst[0], span[1])
+                break
+    length = len(levels.decibels) - 1
+    found = []
+    for first, last in spans:
+        # A window hears a loud onset when it touches it and a soft one from its middle: take half-way.
+        start = 0.0 if first == 0 else (first * HOP + SMEAR * VOICE_RATE / 4) / VOICE_RATE
+        stop = (last * HOP - (0 if last >= length else SMEAR * VOICE_RATE / 4)) / VOICE_RATE
+        if stop - start >= LEAST_SECONDS:
+            found.append((start, stop))
+    return found
+
+
+def loudest(levels: Levels, words: list[tuple[float, float]]) -> tuple[float, float]:
+    """The word of a recording that should hold one: the most decibels times seconds above the background."""
+
+    def weight(span: tuple[float, float]) -> float:
+        first, last = (round(t * VOICE_RATE / HOP) for t in span)
+        return float(np.maximum(levels.decibels[first : last + 1], 0).sum())
+
+    return max(words, key=weight)
+
+
+def _runs(levels: Levels) -> list[tuple[int, int]]:
+    """First and last frame of each stretch above STAY_DB that reaches ENTER_DB."""
+    edges = np.flatnonzero(np.diff(np.r_[False, levels.spoken, False].astype(np.int8)))
+    pairs = [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    return [(a, b) for a, b in pairs if levels.decibels[a : b + 1].max() >= ENTER_DB]
+
+
+def _seconds(run: tuple[int, int]) -> float:
+    return (run[1] - run[0] + 1) * HOP / VOICE_RATE
+
+
+def _gap(earlier: tuple[int, int], later: tuple[int, int]) -> float:
+    return (later[0] - earlier[1] - 1) * HOP / VOICE_RATE
