@@ -37,9 +37,7 @@ def load_clip(
         raise AudioError(f"{name}: {error}") from error
 
 
-def read_sound(
-    source: str | Path | bytes | BinaryIO, seconds: float
-) -> tuple[NDArray[np.float32], int, float, str]:
+def read_sound(source: str | Path | bytes | BinaryIO, seconds: float) -> tuple[NDArray[np.float32], int, float, str]:
     """At most the first `seconds` of a recording, decoded: samples (length, channels) that nobody has checked yet.
 
     With them come their rate, the length in seconds that the whole recording claims, and what to call it.

@@ -139,9 +139,14 @@ def _open(source: Source, longest: float, advice: str) -> tuple[NDArray[np.float
         import soxr
 
         mono = soxr.resample(mono, rate, VOICE_RATE)
-        peak = float(np.abs(mono).max())
-    steps = np.rint(mono / max(peak, 1.0) * FULL_SCALE).clip(-FULL_SCALE, FULL_SCALE - 1)
-    return (steps / FULL_SCALE).astype(np.float32), tuple(remarks)
+    return in_steps(mono), tuple(remarks)
+
+
+def in_steps(samples: NDArray) -> NDArray[np.float32]:
+    """Samples in 16-bit steps; what exceeds the full scale is scaled down to it."""
+    peak = max(float(np.abs(samples).max()), 1.0)
+    steps = np.rint(samples / peak * FULL_SCALE).clip(-FULL_SCALE, FULL_SCALE - 1)
+    return (steps / FULL_SCALE).astype(np.float32)
 
 
 def _take(samples: NDArray[np.float32], start: float, stop: float, remarks: tuple[str, ...]) -> Take:

@@ -1,0 +1,381 @@
+"""A live session: words taught by voice, answers judged, drifts to order. It is its log, and everything follows."""
+
+from __future__ import annotations
+
+import copy
+import time
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.errors import ConfigError, DataError
+from tmlcd_core.experiments.live.answers import Answer, Guide, LiveCurve, Outcome
+from tmlcd_core.experiments.live.drifts import describe_drift, fault_of, heard_through
+from tmlcd_core.experiments.live.settings import LEARNERS, LiveSettings
+from tmlcd_core.experiments.live.state import Pupil
+from tmlcd_core.features.voice import DEFAULT_VOICE, VOICE_EXTRACTORS, Take, VoiceExtractor, open_take
+from tmlcd_core.learners import StreamLearner
+
+FEWEST_WORDS, MOST_WORDS = 2, 10
+LONGEST_NAME = 40  # characters
+MOST_TAKES = 300  # about 8 MB on disk: what the app's upload takes
+GOOD_START = 3  # takes a word from which on it is worth listening
+
+Event = dict[str, Any]
+
+
+class LiveSession:
+    """Words to teach by voice, answers to judge, and learners that follow.
+
+    The session is a log of events over its takes. Whatever the learners know is the replay of that log: fitted on
+    the takes that were taught before the first judgement, run test-then-train over the judged ones; a take that is
+    taught later is stored as of then. So a take dropped or relabelled was never taught or was always meant so.
+
+    Parameters
+    ----------
+    words
+        Two to ten names, plain text of 1 to 40 characters.
+    extractor
+        A name of `VOICE_EXTRACTORS`.
+    learners
+        Which of cit, active and hybrid answer side by side.
+    settings
+        Of all of them.
+    seed
+        Of the simulated faults.
+
+    Examples
+    --------
+    >>> rng, time = np.random.default_rng(0), np.arange(16_000) / 16_000
+    >>> def hum(pitch):
+    ...     sound = np.sin(2 * np.pi * pitch * time) * ((time > 0.3) & (time < 0.7))
+    ...     return open_take((0.3 * sound + rng.normal(0, 1e-3, 16_000), 16_000))
+    >>> session = LiveSession(["low", "high"])
+    >>> taught = [session.teach(word, hum(pitch)) for word, pitch in [("low", 300), ("high", 1500)] * 3]
+    >>> answer = session.say(hum(1450))
+    >>> answer.ballots["hybrid"].prediction, session.judge(answer.id, "high").verdicts["hybrid"].right
+    ('high', True)
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        extractor: str = DEFAULT_VOICE,
+        learners: Sequence[str] = LEARNERS,
+        settings: LiveSettings | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.words: list[str] = []
+        self.takes: dict[str, Take] = {}
+        self.events: list[Event] = []
+        self.seed = seed
+        self.number = 0  # takes so far: the next id
+        self._X: dict[str, NDArray[np.float32]] = {}
+        self._pupils: dict[str, Pupil] | None = None
+        self.settings = LiveSettings()
+        self.learners: tuple[str, ...] = ()
+        self.extractor = ""
+        self.change(extractor, learners, settings or LiveSettings())
+        for word in words:
+            self._name(word)
+        if len(self.words) < FEWEST_WORDS:
+            raise ConfigError(
+                f"{len(self.words)} word: name at least {FEWEST_WORDS}, or there is nothing to tell apart"
+            )
+
+    def change(
+        self,
+        extractor: str | None = None,
+        learners: Sequence[str] | None = None,
+        settings: LiveSettings | None = None,
+    ) -> None:
+        """Other features, learners or settings for the same log; everything is replayed with them."""
+        if extractor is not None and extractor != self.extractor:
+            if extractor not in VOICE_EXTRACTORS:
+                raise ConfigError(f"there is no extractor {extractor!r}; there are {', '.join(VOICE_EXTRACTORS)}")
+            self.extractor = extractor
+            self._X = {}
+        if learners is not None:
+            chosen = tuple(dict.fromkeys(learners))
+            if not chosen or not set(chosen) <= set(LEARNERS):
+                raise ConfigError(f"learners={learners!r}: choose from {', '.join(LEARNERS)}")
+            self.learners = chosen
+        if settings is not None:
+            self.settings = settings
+        self._pupils = None
+
+    # -- teaching ----------------------------------------------------------------------------------------------------
+
+    def add_word(self, word: str) -> str:
+        """One more word; the name as it is kept."""
+        name = self._name(word)
+        self.events.append({"do": "word", "word": name})
+        return name
+
+    def teach(self, word: str, take: Take) -> str:
+        """Keep a take of a word; its id."""
+        self._known(word)
+        identity = self._admit(take)
+        self.events.append({"do": "teach", "take": identity, "word": word})
+        if self.started:
+            self._apply(self.events[-1])
+        else:
+            self._pupils = None
+        return identity
+
+    def relabel(self, take: str, word: str) -> None:
+        """The take was of another word, from the beginning."""
+        self._known(word)
+        for event in self._of(take):
+            if event["do"] in ("teach", "judge"):
+                self._lasting(take, event, word)
+                event["word"] = word
+                self._pupils = None
+                return
+        raise DataError(f"take {take} has not been judged yet: judge it instead")
+
+    def drop(self, take: str) -> None:
+        """Forget a take, as if it had never been recorded."""
+        for event in self._of(take):
+            self._lasting(take, event, None)
+        self.events = [event for event in self.events if event.get("take") != take]
+        del self.takes[take]
+        self._X.pop(take, None)
+        self._pupils = None
+
+    def counts(self) -> dict[str, int]:
+        """Takes taught, by word."""
+        taught = [event["word"] for event in self.events if event["do"] == "teach"]
+        return {word: taught.count(word) for word in self.words}
+
+    def labels(self) -> dict[str, str]:
+        """The word of every take that has one: as taught, or as judged."""
+        return {event["take"]: event["word"] for event in self.events if event["do"] in ("teach", "judge")}
+
+    def missing(self) -> str | None:
+        """What is still needed before it can listen, in one sentence; None when nothing is."""
+        late = ("word", "drift") if self.started else ("drift",)  # words that may be met without having been taught
+        later = {event.get("word") for event in self.events if event["do"] in late}
+        absent = [word for word, count in self.counts().items() if not count and word not in later]
+        if not absent:
+            return None
+        names = ", ".join(f"“{word}”" for word in absent)
+        return (
+            f"{names} {'has' if len(absent) == 1 else 'have'} no take yet: record one, or better {GOOD_START}, of each."
+        )
+
+    @property
+    def started(self) -> bool:
+        """Whether an answer has been judged: what is taught from then on is taught in the middle of a stream."""
+        return any(event["do"] == "judge" for event in self.events)
+
+    # -- test, then train --------------------------------------------------------------------------------------------
+
+    def say(self, take: Take) -> Answer:
+        """What each learner makes of a take."""
+        if lacking := self.missing():
+            raise DataError(lacking)
+        fault = fault_of(self.events)
+        heard = take if fault is None else heard_through(take, *fault, self.number, self.seed)
+        pupils = self._replayed()
+        identity = self._admit(heard)
+        self.events.append({"do": "say", "take": identity})
+        began = time.perf_counter()
+        x = self._features(identity)
+        ballots = {name: pupil.vote(x) for name, pupil in pupils.items()}
+        return Answer(identity, heard, ballots, time.perf_counter() - began)
+
+    def judge(self, answer: str, word: str) -> Outcome:
+        """The truth about an answer: every learner is tested on it, then learns from it."""
+        self._known(word)
+        done = {event["do"] for event in self._of(answer)}
+        if "say" not in done:
+            raise DataError(f"take {answer} was taught, not answered: relabel it instead")
+        if "judge" in done:
+            raise DataError(f"answer {answer} is judged already: take it back or relabel it")
+        self._replayed()
+        event = {"do": "judge", "take": answer, "word": word}
+        self.events.append(event)
+        return self._apply(event)
+
+    def undo(self) -> str | None:
+        """Take the last judgement back; the id of its answer, or None if there is none."""
+        for i in reversed(range(len(self.events))):
+            if self.events[i]["do"] == "judge":
+                self._pupils = None
+                return self.events.pop(i)["take"]
+        return None
+
+    def begin_drift(self, kind: str, **what: Any) -> Guide:
+        """Order a drift; what to do from now on, and when the alarm is to be expected.
+
+        `class-change` (old, new): from now on `new` is said for `old`. `new-word` (word): one more word. `cover`: a
+        hand over the microphone. `speaker`: somebody else speaks. `fault` (effect, strength): the session does this
+        to every later take itself. `end`: all is as it was, and a fault is over.
+        """
+        event, guide = describe_drift(self, kind, what)
+        if kind == "new-word":
+            self._name(event["word"])
+        self.events.append(event)
+        return guide
+
+    def curves(self) -> dict[str, LiveCurve]:
+        """How each learner did over the judged answers."""
+        drifts, judged = [], 0
+        for event in self.events:
+            judged += event["do"] == "judge"
+            if event["do"] == "drift":
+                drifts.append(judged)
+        if self.missing() and not self.started:
+            return {}
+        h = self.settings.h
+        return {name: pupil.curve(h, tuple(drifts)) for name, pupil in self._replayed().items()}
+
+    def model(self, learner: str) -> StreamLearner:
+        """A copy of a learner as it stands."""
+        if learner not in self.learners:
+            raise ConfigError(f"the session has no learner {learner!r}; it has {', '.join(self.learners)}")
+        if lacking := self.missing():
+            raise DataError(lacking)
+        return copy.deepcopy(self._replayed()[learner].learner)
+
+    def stored(self, learner: str) -> list[str]:
+        """Ids of the takes that a learner holds in T, oldest first."""
+        self.model(learner)
+        return self._replayed()[learner].stored()
+
+    # -- files -------------------------------------------------------------------------------------------------------
+
+    def save(self) -> bytes:
+        """The session as a file."""
+        from tmlcd_core.experiments.live.file import write_session
+
+        return write_session(self)
+
+    @staticmethod
+    def open(data: bytes) -> LiveSession:
+        """The session of a file; a DataError says what is wrong with any other."""
+        from tmlcd_core.experiments.live.file import read_session
+
+        return read_session(data)
+
+    def wav_folder(self) -> bytes:
+        """A zip with a folder of wav files for every word: taught takes and judged answers."""
+        from tmlcd_core.experiments.live.file import zip_takes
+
+        return zip_takes(self)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    @property
+    def voice(self) -> VoiceExtractor:
+        return VOICE_EXTRACTORS[self.extractor]
+
+    def _name(self, word: str) -> str:
+        name = clean_name(word)
+        if name.casefold() in (known.casefold() for known in self.words):
+            raise ConfigError(f"the word {name!r} is there already: choose another")
+        if len(self.words) >= MOST_WORDS:
+            raise ConfigError(f"a session has at most {MOST_WORDS} words: leave {name!r} out")
+        self.words.append(name)
+        return name
+
+    def _known(self, word: str) -> None:
+        if word not in self.words:
+            raise DataError(f"there is no word {word!r}; there are {', '.join(self.words)}")
+
+    def _of(self, take: str) -> list[Event]:
+        if take not in self.takes:
+            raise DataError(f"there is no take {take!r}: it may have been dropped")
+        return [event for event in self.events if event.get("take") == take]
+
+    def _lasting(self, take: str, event: Event, word: str | None) -> None:
+        """Once answers are judged, every word that they were judged against keeps a take."""
+        taught = event["do"] == "teach"
+        if taught and self.started and event["word"] != word and self.counts()[event["word"]] == 1:
+            raise DataError(
+                f"take {take} is the last of {event['word']!r}, and answers have been judged by it: teach another first"
+            )
+
+    def _admit(self, take: Take) -> str:
+        for identity, other in self.takes.items():
+            if other.digest == take.digest:
+                raise DataError(f"this very recording is there already as take {identity}: record the word again")
+        if len(self.takes) >= MOST_TAKES:
+            raise DataError(f"a session holds at most {MOST_TAKES} takes: save it and begin another")
+        self.number += 1
+        identity = f"t{self.number}"
+        self.takes[identity] = take
+        return identity
+
+    def _features(self, take: str) -> NDArray[np.float32]:
+        if take not in self._X:
+            self._X[take] = self.voice.transform([self.takes[take]])[0]
+        return self._X[take]
+
+    def _replayed(self) -> dict[str, Pupil]:
+        if self._pupils is None:
+            initial: list[Event] = []
+            rest: list[Event] = []
+            for event in self.events:
+                if event["do"] == "teach" and not rest:
+                    initial.append(event)
+                elif event["do"] == "judge" or (event["do"] == "teach" and rest):
+                    rest.append(event)
+            self._extract([event["take"] for event in (*initial, *rest)])
+            ids = [event["take"] for event in initial]
+            X = np.stack([self._X[take] for take in ids])
+            words = [event["word"] for event in initial]
+            self._pupils = {
+                name: Pupil(self.settings.learner(name, self.seed), ids, X, words) for name in self.learners
+            }
+            for event in rest:
+                self._apply(event)
+        return self._pupils
+
+    def _extract(self, takes: list[str]) -> None:
+        new = [take for take in takes if take not in self._X]
+        if new:
+            self._X |= dict(zip(new, self.voice.transform([self.takes[take] for take in new]), strict=True))
+
+    def _apply(self, event: Mapping[str, Any]) -> Outcome:
+        """Let the learners follow one event of the stream."""
+        take, word, x = event["take"], event["word"], self._features(event["take"])
+        pupils = self._replayed() if self._pupils is None else self._pupils
+        if event["do"] == "teach":
+            for pupil in pupils.values():
+                pupil.take_in(take, x, word)
+            return Outcome(take, word, {})
+        return Outcome(take, word, {name: pupil.judge(take, x, word) for name, pupil in pupils.items()})
+
+
+def clean_name(word: str) -> str:
+    """A word's name as it is kept: plain text, whatever markup it may look like.
+
+    >>> clean_name("  <b>yes</b> ")
+    '<b>yes</b>'
+    """
+    if not isinstance(word, str):
+        raise ConfigError(f"the word {word!r} is no text: type its name")
+    name = " ".join(unicodedata.normalize("NFC", word).split())
+    if not 1 <= len(name) <= LONGEST_NAME:
+        raise ConfigError(f"a word of {len(name)} characters: give it 1 to {LONGEST_NAME}")
+    if any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Cn") for c in name):
+        raise ConfigError(f"the word {name!r} holds characters that cannot be shown: type it again")
+    return name
+
+
+def warm_up() -> None:
+    """Pay for imports and compiled code before the first take comes: run a tiny session through."""
+    rng = np.random.default_rng(0)
+    session = LiveSession(["a", "b"])
+    for i in range(4):
+        samples = rng.normal(0, 0.1, (44_100, 1)) * (np.arange(44_100) > 20_000)[:, None]
+        take = open_take((samples + rng.normal(0, 1e-4, (44_100, 1)), 44_100))
+        if i < 2:
+            session.teach("ab"[i], take)
+        else:
+            session.judge(session.say(open_take(take.wav()[:-2])).id, "a")

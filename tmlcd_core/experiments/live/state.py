@@ -1,0 +1,123 @@
+"""The learners of a session as its log has made them: fitted on what was taught, run over what was judged."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.experiments.live.answers import Ballot, LiveCurve, Verdict
+from tmlcd_core.learners import StreamLearner
+
+TAPS = 10  # answers that the accuracy is averaged over
+SHARPNESS = 8.0  # power of the distances in the confidence; see `confidence`
+NEAREST = 5  # stored takes shown with an answer
+CLOSEST = 1e-9  # a distance of 0 has an inverse, too
+
+
+class Pupil:
+    """One learner and what it did so far.
+
+    Parameters
+    ----------
+    learner
+        Not fitted yet.
+    ids, X, words
+        The takes that it is fitted on.
+
+    Examples
+    --------
+    >>> from tmlcd_core.experiments.live import LiveSettings
+    >>> pupil = Pupil(LiveSettings().learner("cit"), ["t1", "t2"], np.eye(2, dtype=np.float32), ["yes", "no"])
+    >>> pupil.vote(np.array([1.0, 0.1], np.float32)).prediction
+    'yes'
+    """
+
+    def __init__(self, learner: StreamLearner, ids: list[str], X: NDArray[np.float32], words: list[str]) -> None:
+        self.learner = learner.fit(X, words)
+        self._id_of = {row.tobytes(): take for take, row in zip(ids, X, strict=True)}
+        self._judged: list[str] = []
+        self._correct: list[bool] = []
+        self._size: list[int] = []
+        self._statistic: list[float] = []
+        self._alarms: list[int] = []
+        self._changes: list[int] = []
+
+    def stored(self) -> list[str]:
+        """Ids of the takes in T, oldest first."""
+        return [self._id_of[row.tobytes()] for row in self.learner.samples_]
+
+    def vote(self, x: NDArray[np.float32]) -> Ballot:
+        learner = self.learner
+        shares = learner.predict_proba(x[None])[0]
+        every = learner.neighbours(x[None], k=len(learner))
+        distances, labels = every.distances[0], every.labels[0]
+        prediction = str(learner.classes_[shares.argmax()])
+        stored = self.stored()
+        nearest = [(stored[p], float(d)) for p, d in zip(every.positions[0, :NEAREST], distances, strict=False)]
+        votes = {str(word): float(share) for word, share in zip(learner.classes_, shares, strict=True)}
+        return Ballot(prediction, votes, confidence(prediction, distances, labels), tuple(nearest))
+
+    def take_in(self, take: str, x: NDArray[np.float32], word: str) -> None:
+        self._id_of[x.tobytes()] = take
+        self.learner.take_in(x[None], [word])
+
+    def judge(self, take: str, x: NDArray[np.float32], word: str) -> Verdict:
+        learner = self.learner
+        self._id_of[x.tobytes()] = take
+        before = self.stored()
+        prediction = str(learner.observe(x, word))
+        alarm = learner.alarm_
+        self._judged.append(take)
+        self._correct.append(prediction == word)
+        self._size.append(len(learner))
+        self._statistic.append(learner.statistic_)
+        if alarm is None:
+            return Verdict(prediction, prediction == word, False, None, (), len(learner))
+        self._alarms.append(alarm.time - 1)
+        self._changes.append(alarm.change_time - 1)
+        kept = set(self.stored())
+        forgotten = tuple(t for t in before if t not in kept)
+        change = self._judged[alarm.change_time - 1]
+        return Verdict(prediction, prediction == word, True, change, forgotten, len(learner))
+
+    def curve(self, threshold: float, drifts: tuple[int, ...]) -> LiveCurve:
+        correct = np.array(self._correct, bool)
+        return LiveCurve(
+            tuple(self._judged),
+            correct,
+            running_accuracy(correct),
+            np.array(self._size, np.int64),
+            np.array(self._statistic, np.float64),
+            math.nan if self.learner.detector_ is None else threshold,
+            tuple(self._alarms),
+            tuple(self._changes),
+            drifts,
+        )
+
+
+def running_accuracy(correct: NDArray[np.bool_], taps: int = TAPS) -> NDArray[np.float64]:
+    """Accuracy over the last `taps` answers, over all of them while there are fewer: a session is short.
+
+    >>> running_accuracy(np.array([True, False, True]), taps=2).tolist()
+    [1.0, 0.5, 0.5]
+    """
+    hits = np.concatenate([[0.0], np.cumsum(correct)])
+    last = np.arange(1, len(hits))
+    first = np.maximum(last - taps, 0)
+    return (hits[last] - hits[first]) / np.maximum(last - first, 1)
+
+
+def confidence(prediction: str, distances: NDArray[np.float64], labels: NDArray) -> float:
+    """How sure: the nearest take of each word weighs d^-8, and the predicted word's share of that is the answer.
+
+    >>> confidence("yes", np.array([1.0, 2.0]), np.array(["yes", "no"])) > 0.99
+    True
+    """
+    scale = max(float(distances.min()), CLOSEST)
+    weights = {
+        str(word): (scale / max(float(distances[labels == word].min()), CLOSEST)) ** SHARPNESS
+        for word in np.unique(labels)
+    }
+    return weights.get(prediction, 0.0) / sum(weights.values())
