@@ -127,9 +127,8 @@ def _accuracy_through(session: LiveSession, effect: str, strength: float) -> tup
     if len(taught) < 2:
         return session.settings.accuracy, "too few to try"
     clean = session.voice.transform([session.takes[take] for take, _ in taught])
-    heard = session.voice.transform(
-        [heard_through(session.takes[take], effect, strength, i) for i, (take, _) in enumerate(taught)]
-    )
+    faulty = [heard_through(session.takes[take], effect, strength, i) for i, (take, _) in enumerate(taught)]
+    heard = session.voice.transform(faulty)
     words = np.array([word for _, word in taught])
     right = 0
     for i in range(len(taught)):

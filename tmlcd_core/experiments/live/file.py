@@ -174,7 +174,7 @@ def _take(name: str, sound: bytes, about: dict[str, Any]) -> Take:
     start = real_number("start", about["start"], 0.0, seconds)
     stop = real_number("stop", about["stop"], start, seconds + 0.05)
     remarks = tuple(str(remark)[:200] for remark in about["remarks"][:10])
-    take = restore_take(steps.astype(np.float32) / FULL_SCALE, start, stop, remarks)
+    take = restore_take((steps / FULL_SCALE).astype(np.float32), start, stop, remarks)
     if take.digest != about["sha256"] or stop <= start:
         raise DataError(f"take {name} was changed: its digest does not match; take another copy of the session file")
     return take

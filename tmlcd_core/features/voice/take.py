@@ -6,6 +6,7 @@ import io
 import wave
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -95,9 +96,9 @@ def cut_words(source: Source) -> list[Take]:
     words = find_words(levels)
     if not words:
         raise AudioError(_why_nothing(levels.decibels))
-    borders = [0.0, *((a[1] + b[0]) / 2 for a, b in zip(words, words[1:], strict=False)), len(samples) / VOICE_RATE]
+    borders = [0.0, *((a[1] + b[0]) / 2 for a, b in pairwise(words)), len(samples) / VOICE_RATE]
     takes = []
-    for (start, stop), left, right in zip(words, borders, borders[1:], strict=False):
+    for (start, stop), (left, right) in zip(words, pairwise(borders), strict=True):
         first = max(left, start - KEPT_AROUND)
         part = samples[round(first * VOICE_RATE) : round(min(right, stop + KEPT_AROUND) * VOICE_RATE)]
         takes.append(_take(part, start - first, stop - first, remarks))
