@@ -1,0 +1,115 @@
+"""Thirty sessions on one server over real websockets: time to answer, memory of an idle session, isolation."""
+
+import asyncio
+import random
+import statistics
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+
+import psutil
+
+from benchmarks.appserver import serve
+from benchmarks.visitor import Visitor
+from pages.menu import PAGES
+
+SESSIONS = 30
+ROUNDS = 3
+THINKING = 5.0  # s, at most, between two clicks of a visitor in the class
+SETTLE = 3.0  # s after the last answer, before memory is read
+FORGET = 130  # s after which Streamlit drops a session that has disconnected (its own limit is 120 s)
+OWN_LAB = {"data": "Points in the plane", "per_class": 150, "train": 20}
+
+
+def memory(server: psutil.Process) -> float:
+    """Resident memory in MB."""
+    return server.memory_info().rss / 1e6
+
+
+async def at_once(visitors: list[Visitor], page: str) -> list[float]:
+    """Everyone opens a page in the same moment: seconds until each has all of it."""
+    await asyncio.gather(*(visitor.open(page) for visitor in visitors))
+    return [visitor.seconds for visitor in visitors]
+
+
+async def in_class(visitors: list[Visitor]) -> dict[str, list[float]]:
+    """Everyone opens each page in turn, thinking a while before each click: seconds by page."""
+    took: dict[str, list[float]] = {page.url: [] for page in PAGES}
+
+    async def visit(number: int, visitor: Visitor) -> None:
+        rng = random.Random(number)
+        for page in PAGES:
+            await asyncio.sleep(rng.uniform(0, THINKING))
+            await visitor.open(page.url)
+            took[page.url].append(visitor.seconds)
+
+    await asyncio.gather(*(visit(number, visitor) for number, visitor in enumerate(visitors)))
+    return took
+
+
+async def check_isolation(visitors: list[Visitor]) -> None:
+    """Everyone asks for another seed and threshold, all at once; each answer must be about its own."""
+
+    async def ask(number: int, visitor: Visitor) -> None:
+        await visitor.open("drift-lab", seed=number, h=30 + number, **OWN_LAB)
+        _check(visitor, number, 30.0 + number)
+        await visitor.choose(h=65.0 + number)
+        _check(visitor, number, 65.0 + number)
+
+    await asyncio.gather(*(ask(number, visitor) for number, visitor in enumerate(visitors)))
+    digests = {visitor.player()["digest"] for visitor in visitors}
+    assert len(digests) == len(visitors), "two visitors were shown the same run"
+
+
+def _check(visitor: Visitor, seed: int, threshold: float) -> None:
+    (program,) = visitor.texts("code")
+    assert f"seed={seed})" in program, f"the visitor with seed {seed} was given\n{program}"
+    assert f"threshold={threshold}" in program, f"the visitor with h = {threshold} was given\n{program}"
+    assert visitor.player()["panels"][2]["threshold"] == threshold
+
+
+def table(title: str, took: Callable[[str], list[float]]) -> None:
+    """Median and 95th percentile of each page."""
+    print(f"{title}\n  page                      median s   95 % s")
+    for page in PAGES:
+        seconds = took(page.url)
+        print(f"  {page.title:24}{statistics.median(seconds):10.2f} {statistics.quantiles(seconds, n=20)[-1]:8.2f}")
+
+
+async def measure(address: str, server: psutil.Process) -> None:
+    """Print everything about one server."""
+    async with Visitor(address) as first:  # loads the libraries and fills the caches that everybody shares
+        for page in PAGES:
+            await first.open(page.url)
+    before = memory(server)
+    async with AsyncExitStack() as stack:
+        visitors = [await stack.enter_async_context(Visitor(address)) for _ in range(SESSIONS)]
+        took = await in_class(visitors)
+        table(f"{SESSIONS} sessions, each page in turn, up to {THINKING:g} s between clicks", took.__getitem__)
+        await asyncio.sleep(SETTLE)
+        print(f"memory: {before:.0f} MB before, {(memory(server) - before) / SESSIONS:.1f} MB per idle session")
+        again: dict[str, list[float]] = {page.url: [] for page in PAGES}
+        processor = server.cpu_times()
+        for page in PAGES * ROUNDS:
+            again[page.url] += await at_once(visitors, page.url)
+        used = server.cpu_times()
+        table(f"all {SESSIONS} click in the same moment", again.__getitem__)
+        spent = used.user + used.system - processor.user - processor.system
+        print(f"processor time of an answer: {1000 * spent / (ROUNDS * SESSIONS * len(PAGES)):.0f} ms on average")
+        await check_isolation(visitors)
+        print(f"isolation: {SESSIONS} seeds and thresholds, each session has seen its own only")
+        await asyncio.sleep(SETTLE)
+        print(f"memory: {(memory(server) - before) / SESSIONS:.1f} MB per idle session after all this")
+    await asyncio.sleep(FORGET)
+    print(f"memory: {(memory(server) - before) / SESSIONS:.1f} MB per session that has gone")
+
+
+def main() -> None:
+    """Print small tables."""
+    with serve() as address:
+        port = address.rpartition(":")[2]
+        server = next(one for one in psutil.Process().children() if port in one.cmdline())
+        asyncio.run(measure(address, server))
+
+
+if __name__ == "__main__":
+    main()
