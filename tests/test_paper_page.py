@@ -11,33 +11,42 @@ from streamlit.testing.v1 import AppTest
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@pytest.fixture
-def page():
-    return AppTest.from_file(str(ROOT / "pages/read/paper.py"), default_timeout=120)
-
-
-def test_shows_the_shipped_results(page):
+def opened(tab="Table 1"):
+    page = AppTest.from_file(str(ROOT / "pages/read/paper.py"), default_timeout=120)
+    page.query_params["tab"] = tab
     page.run()
     assert not page.exception
+    return page
+
+
+def test_shows_the_shipped_results():
+    page = opened()
     shipped = json.loads((ROOT / "data/paper/reproduction.json").read_text())
-    tables = [element.value for element in page.table]
-    assert len(tables[0]) == len(shipped["table1"])
-    assert len(tables[1]) == len(shipped["claims"]) >= 14
+    (table,) = [element.value for element in page.table]
+    assert len(table) == len(shipped["table1"])
+    assert len(opened("Claims").table[0].value) == len(shipped["claims"]) >= 14
     csv = pd.read_csv(ROOT / "data/paper/table1.csv")
-    speech = tables[0][(tables[0]["data"] == "speech") & (tables[0]["classifier"] == "kNN")]
+    speech = table[(table["data"] == "speech") & (table["classifier"] == "kNN")]
     expected = csv[(csv["data"] == "speech") & (csv["classifier"] == "kNN")]["accuracy"]
     assert [float(text.split(" ")[0]) for text in speech["accuracy"]] == pytest.approx(expected.tolist(), abs=6e-4)
     assert "shipped" in page.caption[0].value
 
 
-def test_claims_can_be_filtered(page):
-    page.run()
+def test_the_figures_hold_the_shipped_curves():
+    (chart,) = opened("Figures").get("plotly_chart")
+    names = {trace.get("name") for trace in json.loads(chart.proto.spec)["data"]}
+    assert {"Condensing-in-Time", "Active Tiny kNN", "Hybrid Tiny kNN"} <= names
+    assert chart.proto.alt
+
+
+def test_claims_can_be_filtered():
+    page = opened("Claims")
     page.segmented_control(key="show").set_value("does not hold").run()
-    assert set(page.table[1].value["verdict"]) == {"does not hold"}
+    assert set(page.table[0].value["verdict"]) == {"does not hold"}
 
 
-def test_runs_and_cancels(page):
-    page.run()
+def test_runs_and_cancels():
+    page = opened("Run it here")
     page.button[0].click().run()
     work = page.session_state["work:paper"]
     assert work.running()

@@ -1,5 +1,7 @@
 """From sound to features: one clip or picture on its way to the numbers that a learner sees."""
 
+from typing import Any
+
 import streamlit as st
 
 from pages.medium import Medium, choose_medium
@@ -64,6 +66,11 @@ def compared(ways: list[viz.Way], medium: Medium) -> str:
     return text
 
 
+@st.cache_resource(max_entries=64, show_spinner=False)
+def board(chosen: tuple[int, ...]) -> Any:
+    return viz.board_figure(chosen)
+
+
 st.title("From sound to features")
 with st.sidebar:
     medium = choose_medium()
@@ -95,7 +102,7 @@ chosen = [way.filter for way in ways]
 left, right = st.columns(2)
 with left:
     st.caption("Framed: in use. Crossed out: dead, training has switched it off. Red, green and blue as weights.")
-    st.plotly_chart(viz.board_figure(chosen), key="board", config=CONFIG, alt="The 64 filters as small pictures.")
+    st.plotly_chart(board(tuple(chosen)), key="board", config=CONFIG, alt="The 64 filters as small pictures.")
 with right:
     st.caption("How much each answers to this clip or picture; the paper's rule takes the highest on photographs.")
     means = viz.mean_activations(ways[0].extractor, medium.data)

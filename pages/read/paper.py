@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -11,12 +12,18 @@ from pages.work import Work
 from tmlcd_core.viz.paper import from_json, interactive
 
 SHIPPED = Path(__file__).parents[2] / "data" / "paper" / "reproduction.json"
+TABS = ["Table 1", "Figures", "Claims", "Run it here"]
 FIGURES = {"algorithms": "The three learners and NN-FC1", "approximation": "What a small memory and a low rate cost"}
 
 
-@st.cache_data(max_entries=4)
+@st.cache_resource(max_entries=4, show_spinner=False)
 def read(text: str) -> dict:
     return json.loads(text)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Drawing the figure …")
+def drawn(text: str, which: str) -> Any:
+    return interactive(from_json(read(text)["curves"][which]))
 
 
 def table_1(rows: list[dict]) -> pd.DataFrame:
@@ -60,24 +67,29 @@ holding = sum(claim["verdict"] == "holds" for claim in found["claims"])
 source = "made here" if work.result() else "shipped with the app"
 st.caption(f"{found['runs']} runs of each experiment, {source}; {holding} of {len(found['claims'])} claims hold.")
 
-numbers, figures, claims, again = st.tabs(["Table 1", "Figures", "Claims", "Run it here"])
-with numbers:
-    st.table(table_1(found["table1"]), border="horizontal", hide_index=True)
-    st.caption(
+# Only the tab that is open is made, and the address says which one that is.
+numbers, figures, claims, again = st.tabs(TABS, key="tab", bind="query-params")
+if numbers.open:
+    numbers.table(table_1(found["table1"]), border="horizontal", hide_index=True)
+    numbers.caption(
         "Accuracy ± standard deviation over runs, and samples kept (support vectors for the SVM). Digits are another, "
         "easier dataset than the paper's ImageNet, whose numbers stand beside them. NN-FC1 stays at chance on speech "
         "here: the features vary little around a common offset, which plain SGD does not get past in 3 epochs."
     )
-with figures:
-    which = checked(st.selectbox, "Figure", tuple(FIGURES), key="figure", format_func=FIGURES.get)
-    st.plotly_chart(interactive(from_json(found["curves"][which])), key=f"figure {which}", theme="streamlit")
-    st.caption("Mean and standard deviation over runs; the dotted line is the change.")
-with claims:
-    wanted = checked(st.segmented_control, "Show", ("all", "holds", "does not hold"), key="show", default="all")
-    table = claim_table(found["claims"])
-    chosen = table if wanted not in ("holds", "does not hold") else table[table["verdict"] == wanted]
-    st.table(chosen, border="horizontal", hide_index=True)
-with again, faults_as_messages():
-    runs = checked(st.slider, "Runs", 1, 20, 2, key="runs", help="Repetitions of each experiment; the paper has 20.")
-    st.caption("Twenty runs take about ten minutes on two cores and stop with this session.")
-    work.controls(["reproduce", "all", "--runs", str(runs)])
+if figures.open:
+    with figures:
+        which = checked(st.selectbox, "Figure", tuple(FIGURES), key="figure", format_func=FIGURES.get)
+        told = f"{FIGURES[which]}: accuracy and memory over the samples, in numbers under “Claims”."
+        st.plotly_chart(drawn(text, which), key=f"figure {which}", alt=told, config={"displaylogo": False})
+        st.caption("Mean and standard deviation over runs; the dotted line is the change.")
+if claims.open:
+    with claims:
+        wanted = checked(st.segmented_control, "Show", ("all", "holds", "does not hold"), key="show", default="all")
+        table = claim_table(found["claims"])
+        chosen = table if wanted not in ("holds", "does not hold") else table[table["verdict"] == wanted]
+        st.table(chosen, border="horizontal", hide_index=True)
+if again.open:
+    with again, faults_as_messages():
+        runs = checked(st.slider, "Runs", 1, 20, 2, key="runs", help="Repetitions of each experiment; paper: 20.")
+        st.caption("Twenty runs take about ten minutes on two cores and stop with this session.")
+        work.controls(["reproduce", "all", "--runs", str(runs)])

@@ -1,5 +1,6 @@
 """The generalized CUSUM test opened up: its state at one moment, drawn and written out with numbers."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from tmlcd_core.drift import GeneralizedCusum, ThresholdRow
 from tmlcd_core.errors import DataError
 from tmlcd_core.viz.palette import BLUE, GREY, SEQUENTIAL, VERMILLION
 from tmlcd_core.viz.player import Panel, PlayerRun
+from tmlcd_core.viz.written import Part, axis, axis_key, heading, on_axes, upright, written
 
 
 @dataclass(frozen=True)
@@ -44,22 +46,25 @@ def replay(correct: ArrayLike, **settings: Any) -> CusumReplay:
     """Feed a `GeneralizedCusum` of these settings with a sequence of hits."""
     hits = np.asarray(correct, dtype=bool)
     test = GeneralizedCusum(**settings)
-    statistic = np.full(len(hits), np.nan)
-    accuracy = np.full(len(hits), np.nan)
     alarms, change_points = [], []
-    first = test.warmup  # first sample of the first batch since the test last started
+    batch, update = test.batch, test.update
+    total = 0  # hits of the batch that is being filled
+    newest = math.nan
+    begins = test.warmup  # first sample of that batch
+    values, accuracies = [], []
     for t, hit in enumerate(hits.tolist()):
-        alarm = test.update(hit)
-        statistic[t] = test.statistic
-        full = (t + 1 - first) // test.batch
-        if full > 0:
-            end = first + full * test.batch
-            accuracy[t] = hits[end - test.batch : end].mean()
+        alarm = update(hit)
+        values.append(test.statistic)
+        if t >= begins:
+            total += hit
+            if t + 1 == begins + batch:
+                newest, total, begins = total / batch, 0, t + 1
+        accuracies.append(newest)
         if alarm:
             alarms.append(t)
             change_points.append(test.change_time)
-            first = t + 1 + test.batch
-    return CusumReplay(statistic, accuracy, alarms, change_points)
+            newest, total, begins = math.nan, 0, t + 1 + batch
+    return CusumReplay(np.array(values, np.float64), np.array(accuracies), alarms, change_points)
 
 
 @dataclass(frozen=True)
@@ -160,65 +165,71 @@ def replay_run(name: str, correct: ArrayLike, said: CusumReplay, threshold: floa
 
 def matrix_figure(state: CusumState) -> Any:
     """S_j^t(v1) as a heat map with its maximum marked (Plotly)."""
-    import plotly.graph_objects as go
-
     row, column = state.best
     limit = max(abs(float(state.matrix.max())), state.test.threshold)
-    heat = go.Heatmap(
-        x=state.test.candidates,
-        y=state.starts,
-        z=np.clip(state.matrix, -limit, limit),
-        customdata=state.matrix,
-        zmin=-limit,
-        zmax=limit,
-        colorscale=SEQUENTIAL,
-        colorbar={"title": {"text": "S"}, "thickness": 14},
-        hovertemplate="change at sample %{y}<br>v1 = %{x:.3f}<br>S = %{customdata:.1f}<extra></extra>",
-    )
-    mark = go.Scatter(
-        x=[state.test.candidates[column]],
-        y=[state.starts[row]],
-        mode="markers",
-        marker={
-            "symbol": "diamond-open",
-            "size": 16,
-            "color": VERMILLION,
-            "line": {"width": 3},
-        },
-        hoverinfo="skip",
-    )
-    figure = go.Figure([heat, mark])
-    figure.add_vline(state.test.accuracy_before, line={"dash": "dot", "color": VERMILLION}, annotation_text="v0")
-    figure.update_layout(
-        height=360,
-        margin={"l": 10, "r": 10, "t": 24, "b": 10},
-        showlegend=False,
-        uirevision="matrix",
-        xaxis={"title": "accuracy after the change, v1", "range": [0, 1]},
-        yaxis={"title": "first sample after the change, j"},
-    )
-    return figure
+    heat = {
+        "type": "heatmap",
+        "x": state.test.candidates,
+        "y": state.starts,
+        "z": np.clip(state.matrix, -limit, limit),
+        "customdata": state.matrix,
+        "zmin": -limit,
+        "zmax": limit,
+        "colorscale": SEQUENTIAL,
+        "colorbar": {"title": {"text": "S"}, "thickness": 14},
+        "hovertemplate": "change at sample %{y}<br>υ₁ = %{x:.3f}<br>S = %{customdata:.1f}<extra></extra>",
+    }
+    mark = {
+        "type": "scatter",
+        "x": state.test.candidates[[column]],
+        "y": state.starts[[row]],
+        "mode": "markers",
+        "marker": {"symbol": "diamond-open", "size": 16, "color": VERMILLION, "line": {"width": 3}},
+        "hoverinfo": "skip",
+    }
+    v0 = state.test.accuracy_before
+    layout = {
+        "height": 360,
+        "margin": {"l": 10, "r": 10, "t": 24, "b": 10},
+        "showlegend": False,
+        "uirevision": "matrix",
+        "xaxis": {"title": {"text": "accuracy after the change, υ₁"}, "range": [0, 1]},
+        "yaxis": {"title": {"text": "first sample after the change, j"}},
+        "shapes": [upright(v0, VERMILLION)],
+        "annotations": [
+            {"x": v0, "y": 1, "yref": "y domain", "text": "υ₀", "showarrow": False, "xanchor": "left", "yanchor": "top"}
+        ],
+    }
+    return written([heat, mark], layout)
 
 
 def threshold_figure(rows: list[ThresholdRow], threshold: float) -> Any:
     """False-alarm rate and mean delay against the threshold, with the chosen one marked (Plotly)."""
-    from plotly.subplots import make_subplots
-
     levels = np.array([row.threshold for row in rows])
-    figure = make_subplots(1, 2, subplot_titles=("false-alarm rate", "mean delay, samples"))
-    series = (([row.false_alarm_rate for row in rows], BLUE), ([row.mean_delay for row in rows], VERMILLION))
-    for column, (values, colour) in enumerate(series, 1):
-        figure.add_scatter(
-            x=levels, y=np.array(values), mode="lines", line={"color": colour, "width": 3}, row=1, col=column
-        )
-        figure.add_vline(threshold, line={"dash": "dot", "color": GREY}, row=1, col=column)
-        figure.update_xaxes(title="threshold h", row=1, col=column)
-    figure.update_yaxes(rangemode="tozero")
-    figure.update_yaxes(tickformat=".0%", row=1, col=1)
-    figure.update_layout(
-        height=280, margin={"l": 10, "r": 10, "t": 30, "b": 10}, showlegend=False, uirevision="threshold"
+    halves = (
+        ("false-alarm rate", [row.false_alarm_rate for row in rows], BLUE, [0, 0.45]),
+        ("mean delay, samples", [row.mean_delay for row in rows], VERMILLION, [0.55, 1]),
     )
-    return figure
+    data = []
+    layout: Part = {
+        "height": 280,
+        "margin": {"l": 10, "r": 10, "t": 30, "b": 10},
+        "showlegend": False,
+        "uirevision": "threshold",
+        "shapes": [],
+        "annotations": [],
+    }
+    for i, (title, values, colour, domain) in enumerate(halves):
+        line = {"color": colour, "width": 3}
+        data.append(
+            {"type": "scatter", "x": levels, "y": np.array(values), "mode": "lines", "line": line, **on_axes(i)}
+        )
+        layout[axis_key("x", i)] = {"title": {"text": "threshold h"}, "domain": domain, "anchor": axis("y", i)}
+        layout[axis_key("y", i)] = {"rangemode": "tozero", "anchor": axis("x", i)}
+        layout["shapes"].append(upright(threshold, GREY, i))
+        layout["annotations"].append(heading(title, sum(domain) / 2, 1.0))
+    layout["yaxis"]["tickformat"] = ".0%"
+    return written(data, layout)
 
 
 def batch_table(state: CusumState) -> dict[str, NDArray[Any]]:

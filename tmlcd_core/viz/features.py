@@ -16,6 +16,7 @@ from tmlcd_core.features import AudioStages, Extractor, load_stem
 from tmlcd_core.features.extractor import PAPER_FILTER
 from tmlcd_core.features.stem import IMAGENET_MEAN, IMAGENET_STD, N_FILTERS
 from tmlcd_core.viz.palette import OLIVE, PURPLE, SEQUENTIAL, VERMILLION
+from tmlcd_core.viz.written import Part, axis, axis_key, heading, on_axes, written
 
 FAINT = (1, 99)  # percentiles between which a map is coloured: its edges would drown the word
 DEAD = 1e-3  # |bn1 weight| below which training has switched a filter off
@@ -25,9 +26,8 @@ ALONE, STACKED = 175, 165  # px, height of a step's chart with one way, and of e
 TWO_ROWS = ((0.62, 1), (0, 0.38))  # of a chart's height: the upper and the lower way
 WEIGHTS = "RdBu"  # diverging, and safe for colour-blind readers
 
-Axis = dict[str, Any]  # a part of a figure, as plotly writes it
-SECONDS: Axis = {"title": "s"}
-HIDDEN: Axis = {"visible": False}
+SECONDS: Part = {"title": "s"}
+HIDDEN: Part = {"visible": False}
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +146,15 @@ def unlike(ways: Sequence[Way]) -> Sequence[Way]:
 
 
 def sizes(way: Way) -> str:
-    """The sizes along one way, in one line."""
-    return " → ".join(step.size for step in steps([way]) if not step.name.startswith("Filter"))
+    """The sizes along one way, in one line.
+
+    >>> sizes(Way.through(Extractor(), np.sin(np.arange(22050) / 5).astype(np.float32)))
+    '22,050 → 257 × 44 → 257 × 44 × 3 → 65 × 11 → 715'
+    """
+    sound = isinstance(way.stages, AudioStages)
+    early = ("waveform", "decibels", "coloured") if sound else ("image", "cropped", "normalised")
+    along = [_sizes([way], stage) for stage in early]
+    return " → ".join([*along, _times(way.stages.maps.shape[1:]), f"{len(way.features):,}"])
 
 
 def _sound_steps(ways: Sequence[Way]) -> list[Step]:
@@ -202,7 +209,7 @@ def _shared_steps(ways: Sequence[Way]) -> list[Step]:
     across, up = SECONDS, [{"title": "Hz", "tickformat": "~s"}] * len(ways)
     if not sound:
         across = HIDDEN | {"constrain": "domain"}
-        up = [HIDDEN | {"autorange": "reversed", "scaleanchor": _axis("x", i)} for i in range(len(ways))]
+        up = [HIDDEN | {"autorange": "reversed", "scaleanchor": axis("x", i)} for i in range(len(ways))]
     numbers = [{"range": _limits(every, 0, 100)}] * len(ways)
     limits = _limits(every, *FAINT)
     return [
@@ -244,52 +251,38 @@ def _limits(parts: Sequence[NDArray], low: float, high: float) -> list[float]:
 # ---------------------------------------------------------------- the figures
 
 
-def _stack(ways: Sequence[Way], traces: Sequence[Axis], x: Axis, y: Sequence[Axis]) -> Any:
-    """One chart, or one for each way below each other.
-
-    The layout is written down at once: plotly checks every later update on its own, and a slider waits for it.
-    """
+def _stack(ways: Sequence[Way], traces: Sequence[Part], x: Part, y: Sequence[Part]) -> Any:
+    """One chart, or one for each way below each other."""
     two = len(ways) > 1
-    layout: Axis = {"annotations": []}
+    layout: Part = {"annotations": []}
     data = []
     for i, (way, trace) in enumerate(zip(ways, traces, strict=True)):
-        data.append(trace | {"xaxis": _axis("x", i), "yaxis": _axis("y", i)})
+        data.append(trace | on_axes(i))
         domain = TWO_ROWS[i] if two else (0, 1)
         named = {"title": {"text": x.get("title", ""), "standoff": 6} if way is ways[-1] else None}
-        layout[f"xaxis{i + 1 if i else ''}"] = x | named | {"anchor": _axis("y", i)}
-        layout[f"yaxis{i + 1 if i else ''}"] = y[i] | {"domain": domain, "anchor": _axis("x", i)}
+        layout[axis_key("x", i)] = x | named | {"anchor": axis("y", i)}
+        layout[axis_key("y", i)] = y[i] | {"domain": domain, "anchor": axis("x", i)}
         if two:
-            layout["annotations"].append(_heading(way.label, 0.5, domain[1]))
+            layout["annotations"].append(heading(way.label, 0.5, domain[1]))
     return _laid_out(data, layout, STACKED * 2 if two else ALONE, top=22 if two else 6)
 
 
-def _axis(letter: str, index: int) -> str:
-    return f"{letter}{index + 1 if index else ''}"
-
-
-def _heading(text: str, x: float, y: float) -> Axis:
-    place = {"xref": "paper", "yref": "paper", "x": x, "y": y, "xanchor": "center", "yanchor": "bottom"}
-    return place | {"text": text, "showarrow": False}
-
-
-def _laid_out(data: Any, layout: Axis, height: int, top: int) -> Any:
-    import plotly.graph_objects as go
-
+def _laid_out(data: list[Part], layout: Part, height: int, top: int) -> Any:
     margin = {"l": 6, "r": 6, "t": top, "b": 6}
-    return go.Figure(data, layout | {"height": height, "margin": margin, "showlegend": False, "uirevision": "steps"})
+    return written(data, layout | {"height": height, "margin": margin, "showlegend": False, "uirevision": "steps"})
 
 
-def _wave(way: Way) -> Axis:
+def _wave(way: Way) -> Part:
     x, y = envelope(way.stages.waveform)
     seconds = (x / way.extractor.sample_rate).astype(np.float32)
     return _line(seconds, y, "%{x:.3f} s: %{y:.3f}<extra></extra>")
 
 
-def _numbers(way: Way) -> Axis:
+def _numbers(way: Way) -> Part:
     return _line(*envelope(way.features), "number %{x}: %{y:.3f}<extra></extra>")
 
 
-def _line(x: NDArray, y: NDArray, tip: str) -> Axis:
+def _line(x: NDArray, y: NDArray, tip: str) -> Part:
     look = {"color": PURPLE, "width": 1}
     return {"type": "scatter", "x": x, "y": y, "mode": "lines", "line": look, "hovertemplate": tip}
 
@@ -300,7 +293,7 @@ def _cell(way: Way) -> tuple[float, float]:
     return e.hop / e.sample_rate, e.sample_rate / e.n_fft
 
 
-def _decibels(way: Way) -> Axis:
+def _decibels(way: Way) -> Part:
     seconds, hertz = _cell(way)
     return {
         "type": "heatmap", "x0": 0, "dx": seconds, "y0": 0, "dy": hertz,
@@ -310,12 +303,12 @@ def _decibels(way: Way) -> Axis:
     }  # fmt: skip
 
 
-def _coloured(way: Way) -> Axis:
+def _coloured(way: Way) -> Part:
     seconds, hertz = _cell(way)
     return _picture(way.stages.coloured * 255) | {"x0": 0, "dx": seconds, "y0": 0, "dy": hertz}
 
 
-def _picture(pixels: NDArray) -> Axis:
+def _picture(pixels: NDArray) -> Part:
     from PIL import Image
 
     out = io.BytesIO()
@@ -331,8 +324,8 @@ def _visible(normalised: NDArray[np.float32]) -> NDArray[np.float32]:
     return (normalised - low) / (high - low) * 255
 
 
-def _map(way: Way, limits: list[float]) -> Axis:
-    found: Axis = {
+def _map(way: Way, limits: list[float]) -> Part:
+    found: Part = {
         "type": "heatmap", "z": way.stages.maps[0], "zmin": limits[0], "zmax": limits[1], "colorscale": SEQUENTIAL,
         "colorbar": {"thickness": 8, "nticks": 4}, "hovertemplate": "%{z:.3f}<extra></extra>",
     }  # fmt: skip
@@ -348,27 +341,27 @@ def filter_figure(filters: Sequence[int], upwards: bool) -> Any:
     kernels = load_stem().conv1[list(filters)]
     top = float(np.abs(kernels).max())
     two = len(filters) > 1
-    data: list[Axis] = []
-    layout: Axis = {
+    data: list[Part] = []
+    layout: Part = {
         "annotations": [],
         "coloraxis": {"colorscale": WEIGHTS, "cmin": -top, "cmax": top, "colorbar": {"thickness": 8, "nticks": 4}},
     }
     for row, (number, planes) in enumerate(zip(filters, kernels, strict=True)):
         for column, plane in enumerate(planes):
             i = len(data)
-            x, y = _axis("x", i), _axis("y", i)
+            x, y = axis("x", i), axis("y", i)
             tip = "%{z:.4f}<extra></extra>"
             data.append({"type": "heatmap", "z": plane, "coloraxis": "coloraxis", "xaxis": x, "yaxis": y,
                          "hovertemplate": tip})  # fmt: skip
             down, left = TWO_ROWS[row] if two else (0, 1), column * 0.34
-            layout[f"xaxis{i + 1 if i else ''}"] = HIDDEN | {"constrain": "domain", "domain": [left, left + 0.32],
+            layout[axis_key("x", i)] = HIDDEN | {"constrain": "domain", "domain": [left, left + 0.32],
                                                              "anchor": y}  # fmt: skip
-            layout[f"yaxis{i + 1 if i else ''}"] = HIDDEN | {
+            layout[axis_key("y", i)] = HIDDEN | {
                 "constrain": "domain", "constraintoward": "top", "domain": down, "scaleanchor": x, "anchor": x,
                 "autorange": True if upwards else "reversed",
             }  # fmt: skip
             name = ("red", "green", "blue")[column] + f" {number}" * two
-            layout["annotations"].append(_heading(name, left + 0.16, down[1]))
+            layout["annotations"].append(heading(name, left + 0.16, down[1]))
     return _laid_out(data, layout, STACKED * 2 if two else ALONE, top=22)
 
 
@@ -382,18 +375,21 @@ def board_figure(chosen: Sequence[int]) -> Any:
         tile = board[row - 3 : row + 4, column - 3 : column + 4]
         tile[..., :3] = 127.5 + 127.5 * conv[number].transpose(1, 2, 0) / scale
         tile[..., 3] = 255
-    figure = _laid_out([_picture(board) | {"hoverinfo": "skip", "hovertemplate": None}], {}, 380, top=6)
     names = [filter_name(number) for number in range(N_FILTERS)]
-    figure.add_scatter(x=middle[1], y=middle[0], mode="markers", marker={"size": 30, "opacity": 0}, text=names,
-                       hovertemplate="filter %{text}<extra></extra>")  # fmt: skip
-    figure.add_scatter(x=middle[1], y=middle[0] + 5, mode="text", text=[str(n) for n in range(N_FILTERS)],
-                       textfont={"size": 10}, hoverinfo="skip")  # fmt: skip
-    for numbers, symbol, size, colour in ((dead, "x-thin", 18, VERMILLION), (chosen, "square-open", 36, VERMILLION)):
+    quiet = {"type": "scatter", "hoverinfo": "skip"}
+    data = [
+        _picture(board) | {"hoverinfo": "skip", "hovertemplate": None},
+        {"type": "scatter", "x": middle[1], "y": middle[0], "mode": "markers", "marker": {"size": 30, "opacity": 0},
+         "text": names, "hovertemplate": "filter %{text}<extra></extra>"},
+        quiet | {"x": middle[1], "y": middle[0] + 5, "mode": "text", "text": [str(n) for n in range(N_FILTERS)],
+                 "textfont": {"size": 10}},
+    ]  # fmt: skip
+    for numbers, symbol, size in ((dead, "x-thin", 18), (chosen, "square-open", 36)):
         at = middle[:, list(numbers)]
-        mark = {"symbol": symbol, "size": size, "color": colour, "line": {"width": 3, "color": colour}}
-        figure.add_scatter(x=at[1], y=at[0], mode="markers", marker=mark, hoverinfo="skip")
-    figure.update_xaxes(visible=False, range=[-2, TILE * side - 2])
-    return figure.update_yaxes(visible=False, range=[TILE * side, -2])
+        mark = {"symbol": symbol, "size": size, "color": VERMILLION, "line": {"width": 3, "color": VERMILLION}}
+        data.append(quiet | {"x": at[1], "y": at[0], "mode": "markers", "marker": mark})
+    ends = {"xaxis": HIDDEN | {"range": [-2, TILE * side - 2]}, "yaxis": HIDDEN | {"range": [TILE * side, -2]}}
+    return _laid_out(data, ends, 380, top=6)
 
 
 def activation_figure(means: NDArray[np.float64], chosen: Sequence[int]) -> Any:

@@ -21,6 +21,7 @@ from tmlcd_core.experiments.stream import Stream
 from tmlcd_core.learners import Trace
 from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY, styles
 from tmlcd_core.viz.player import Panel, PlayerRun
+from tmlcd_core.viz.written import Part, written
 
 # Classes in the plane: colours that no learner of the paper has, and shapes for those who cannot tell them apart.
 CLASSES = (PURPLE, SKY, OLIVE, PINK, GREY)
@@ -192,25 +193,28 @@ def trace_csv(stream: Stream, traces: Mapping[str, Trace]) -> str:
 
 def plane_figure(samples: Any, labels: Any, here: Any, near: Any, name: str) -> Any:
     """T of one learner as points in the plane, with the current sample and its neighbours (Plotly)."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+    data: list[Part] = []
     for label in np.unique(labels):
         part = samples[labels == label]
-        figure.add_scatter(
-            x=part[:, 0], y=part[:, 1], mode="markers", name=str(label), marker={"size": 7, "opacity": 0.7}
-        )
+        marker = {"size": 7, "opacity": 0.7}
+        data.append({
+            "type": "scatter", "x": part[:, 0], "y": part[:, 1], "mode": "markers", "name": str(label),
+            "marker": marker,
+        })  # fmt: skip
     lines = np.array([p for point in near for p in (here, point, (np.nan, np.nan))], float).reshape(-1, 2)
-    figure.add_scatter(
-        x=lines[:, 0], y=lines[:, 1], mode="lines", line={"color": GREY, "width": 1}, showlegend=False, hoverinfo="skip"
-    )
+    data.append({
+        "type": "scatter", "x": lines[:, 0], "y": lines[:, 1], "mode": "lines", "line": {"color": GREY, "width": 1},
+        "showlegend": False, "hoverinfo": "skip",
+    })  # fmt: skip
     mark = {"symbol": "x", "size": 13, "color": GREY, "line": {"width": 1}}
-    figure.add_scatter(x=[here[0]], y=[here[1]], mode="markers", name="sample", marker=mark)
-    figure.update_layout(
-        height=260,
-        margin={"l": 4, "r": 4, "t": 28, "b": 4},
-        title={"text": f"T of {name}", "font": {"size": 13}},
-        uirevision="plane",
-        yaxis={"scaleanchor": "x"},
-    )
-    return figure
+    data.append({
+        "type": "scatter", "x": here[:1], "y": here[1:], "mode": "markers", "name": "sample", "marker": mark,
+    })  # fmt: skip
+    layout = {
+        "height": 260,
+        "margin": {"l": 4, "r": 4, "t": 28, "b": 4},
+        "title": {"text": f"T of {name}", "font": {"size": 13}},
+        "uirevision": "plane",
+        "yaxis": {"scaleanchor": "x"},
+    }
+    return written(data, layout)

@@ -21,6 +21,7 @@ from tmlcd_core.mcu import (
 )
 from tmlcd_core.mcu.boards import KB
 from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY
+from tmlcd_core.viz.written import Part, written
 
 # What the bar shows as one part: colours that no learner has, and the rows of the table that belong to it.
 PARTS = {
@@ -29,6 +30,7 @@ PARTS = {
     "Filter, features": (PINK, ("Filter", "Features")),
     "Training set T": (OLIVE, ("Training set T", "History window W")),
 }
+MARGIN = {"l": 6, "r": 6, "t": 6, "b": 6}  # px
 REST = "Not in the paper's sum"
 STAGES = {
     "spectrogram": "Spectrogram",
@@ -64,37 +66,40 @@ def parts_of(bar: Bar) -> dict[str, int]:
 
 def ram_figure(bars: Sequence[Bar]) -> Any:
     """RAM that is needed, stacked, for each board, with the board's limit drawn across (Plotly)."""
-    import plotly.graph_objects as go
-
     boards = [bar.board for bar in bars]
     sizes = [parts_of(bar) for bar in bars]
-    figure = go.Figure()
-    for part in [*PARTS, REST]:
-        figure.add_bar(
-            x=boards,
-            y=np.array([size[part] for size in sizes]) / KB,
-            name=part,
-            marker={"color": PARTS[part][0] if part in PARTS else GREY},
-            customdata=np.array([size[part] for size in sizes]),
-            hovertemplate="%{x}<br>" + part + ": %{customdata:,} bytes<extra></extra>",
-        )
+    data = [
+        {
+            "type": "bar",
+            "x": boards,
+            "y": np.array([size[part] for size in sizes]) / KB,
+            "name": part,
+            "marker": {"color": PARTS[part][0] if part in PARTS else GREY},
+            "customdata": np.array([size[part] for size in sizes]),
+            "hovertemplate": "%{x}<br>" + part + ": %{customdata:,} bytes<extra></extra>",
+        }
+        for part in [*PARTS, REST]
+    ]
+    shapes, notes = [], []
     for place, bar in enumerate(bars):
-        figure.add_shape(
-            type="line", x0=place - 0.45, x1=place + 0.45, y0=bar.limit / KB, y1=bar.limit / KB,
-            line={"width": 3, "dash": "dash", "color": GREY},
-        )  # fmt: skip
+        limit = bar.limit / KB
+        shapes.append({
+            "type": "line", "x0": place - 0.45, "x1": place + 0.45, "y0": limit, "y1": limit,
+            "line": {"width": 3, "dash": "dash", "color": GREY},
+        })  # fmt: skip
         short = sum(sizes[place].values()) - bar.limit
         verdict = "fits" if short <= 0 else f"{in_kb(short)} short"
-        figure.add_annotation(
-            x=place, y=max(bar.limit, bar.limit + short) / KB, yanchor="bottom", showarrow=False,
-            text=f"RAM {in_kb(bar.limit)}<br><b>{verdict}</b>",
-        )  # fmt: skip
+        notes.append({
+            "x": place, "y": max(bar.limit, bar.limit + short) / KB, "yanchor": "bottom", "showarrow": False,
+            "text": f"RAM {in_kb(bar.limit)}<br><b>{verdict}</b>",
+        })  # fmt: skip
     highest = max(max(bar.limit, sum(size.values())) for bar, size in zip(bars, sizes, strict=True))
-    return figure.update_layout(
-        barmode="stack", height=420, bargap=0.35, margin={"l": 6, "r": 6, "t": 6, "b": 6}, uirevision="ram",
-        legend={"orientation": "h", "y": -0.12, "traceorder": "normal"},
-        yaxis={"title": "KB of 1,024 bytes", "range": [0, 1.17 * highest / KB]},
-    )  # fmt: skip
+    layout = {
+        "barmode": "stack", "height": 420, "bargap": 0.35, "margin": MARGIN, "uirevision": "ram",
+        "legend": {"orientation": "h", "y": -0.12, "traceorder": "normal"}, "shapes": shapes, "annotations": notes,
+        "yaxis": {"title": {"text": "KB of 1,024 bytes"}, "range": [0, 1.17 * highest / KB]},
+    }  # fmt: skip
+    return written(data, layout)
 
 
 def in_words(bars: Sequence[Bar]) -> str:
@@ -106,28 +111,29 @@ def in_words(bars: Sequence[Bar]) -> str:
 
 def accuracy_figure(configuration: Configuration, found: Accuracy | None) -> Any:
     """Measured accuracy against |T| for both rates in one type of T; the chosen measurement is marked (Plotly)."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
     looks = {22_050: (PURPLE, "solid", "circle"), 4_410: (OLIVE, "dash", "square")}
+    data: list[Part] = []
     for rate, (colour, dash, symbol) in looks.items():
         rows = [a for a in recorded() if (a.sample_rate, a.store) == (rate, configuration.store)]
-        figure.add_scatter(
-            x=np.array([a.samples for a in rows]),
-            y=np.array([a.accuracy for a in rows]),
-            name=f"{rate:,} Hz", mode="lines+markers", line={"color": colour, "dash": dash, "width": 3},
-            marker={"symbol": symbol, "size": 9}, hovertemplate="|T| = %{x}: %{y:.1%}<extra></extra>",
-        )  # fmt: skip
+        data.append({
+            "type": "scatter",
+            "x": np.array([a.samples for a in rows]),
+            "y": np.array([a.accuracy for a in rows]),
+            "name": f"{rate:,} Hz", "mode": "lines+markers", "line": {"color": colour, "dash": dash, "width": 3},
+            "marker": {"symbol": symbol, "size": 9}, "hovertemplate": "|T| = %{x}: %{y:.1%}<extra></extra>",
+        })  # fmt: skip
     if found is not None:
         mark = {"symbol": "circle-open", "size": 22, "color": GREY, "line": {"width": 3}}
-        figure.add_scatter(
-            x=[found.samples], y=[found.accuracy], mode="markers", marker=mark, hoverinfo="skip", showlegend=False
-        )
-    return figure.update_layout(
-        height=300, margin={"l": 6, "r": 6, "t": 6, "b": 6}, uirevision="accuracy",
-        legend={"orientation": "h", "y": 1.12},
-        xaxis={"title": "|T|", "range": [0, 210]}, yaxis={"title": "accuracy", "tickformat": ".0%"},
-    )  # fmt: skip
+        data.append({
+            "type": "scatter", "x": np.array([found.samples]), "y": np.array([found.accuracy]), "mode": "markers",
+            "marker": mark, "hoverinfo": "skip", "showlegend": False,
+        })  # fmt: skip
+    layout = {
+        "height": 300, "margin": MARGIN, "uirevision": "accuracy", "legend": {"orientation": "h", "y": 1.12},
+        "xaxis": {"title": {"text": "|T|"}, "range": [0, 210]},
+        "yaxis": {"title": {"text": "accuracy"}, "tickformat": ".0%"},
+    }  # fmt: skip
+    return written(data, layout)
 
 
 def budget_table(table: Budget) -> dict[str, list[str]]:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tmlcd_core.experiments import Curve, Results
 from tmlcd_core.experiments.paper.configurations import Configuration
-from tmlcd_core.viz.palette import Style, styles
+from tmlcd_core.viz.palette import GREY, Style, styles
+from tmlcd_core.viz.written import Part, axis, axis_key, heading, on_axes, upright, written
 
 MOST_POINTS = 600  # per curve in a figure: what a screen or a page can show, and a small file
 KEPT_POINTS = 150  # per curve in a file of results that is shipped
@@ -118,44 +119,49 @@ def _panel_of(found: Mapping[str, Any]) -> Panel:
 
 def interactive(panels: Sequence[Pair]) -> Any:
     """A Plotly figure: one row for each configuration, accuracy on the left, memory on the right."""
-    from plotly.subplots import make_subplots
-
-    titles = [f"{panel.title}: {panel.unit}" for pair in panels for panel in pair]
-    figure = make_subplots(rows=len(panels), cols=2, subplot_titles=titles, vertical_spacing=0.25 / len(panels))
+    rows = len(panels)
+    gap = 0.25 / rows
+    high = (1 - gap * (rows - 1)) / rows
+    data: list[Part] = []
+    layout: Part = {"height": 340 * rows, "hovermode": "x unified", "shapes": [], "annotations": []}
     shown: set[str] = set()
-    for row, pair in enumerate(panels, 1):
-        for column, whole in enumerate(pair, 1):
-            panel = whole.thinned(MOST_POINTS)
-            for line in panel.lines:
-                for trace in _traces(panel.x, line, line.style.name not in shown):
-                    figure.add_trace(trace, row=row, col=column)
-                shown.add(line.style.name)
-            for change in panel.changes:
-                figure.add_vline(change, line={"dash": "dot", "color": "#7F7F7F"}, row=row, col=column)
-    figure.update_layout(height=340 * len(panels), template="plotly_white", hovermode="x unified")
-    return figure
+    for number, whole in enumerate(panel for pair in panels for panel in pair):
+        row, column = divmod(number, 2)
+        top = 1 - row * (high + gap)
+        across = (0.0, 0.45) if column == 0 else (0.55, 1.0)
+        panel = whole.thinned(MOST_POINTS)
+        for line in panel.lines:
+            data += [trace | on_axes(number) for trace in _traces(panel.x, line, line.style.name not in shown)]
+            shown.add(line.style.name)
+        layout["shapes"] += [upright(change, GREY, number) for change in panel.changes]
+        layout["annotations"].append(heading(f"{panel.title}: {panel.unit}", sum(across) / 2, top))
+        layout[axis_key("x", number)] = {"domain": across, "anchor": axis("y", number)}
+        layout[axis_key("y", number)] = {"domain": (max(0.0, top - high), top), "anchor": axis("x", number)}
+    return written(data, layout)
 
 
-def _traces(x: NDArray[np.int64], line: Line, in_legend: bool) -> list[Any]:
-    import plotly.graph_objects as go
-
+def _traces(x: NDArray[np.int64], line: Line, in_legend: bool) -> list[Part]:
     mean, std = line.curve.mean, line.curve.std
     drawn = ~np.isnan(mean)
     x, mean, std = x[drawn], mean[drawn], std[drawn]
     colour, name = line.style.colour, line.style.name
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    band = go.Scatter(
-        x=np.concatenate([x, x[::-1]]),
-        y=np.concatenate([mean + std, (mean - std)[::-1]]).round(4),
-        fill="toself",
-        fillcolor=f"rgba({red},{green},{blue},{BAND})",
-        line={"width": 0},
-        hoverinfo="skip",
-        legendgroup=name,
-        showlegend=False,
-    )
+    band = {
+        "type": "scatter",
+        "x": np.concatenate([x, x[::-1]]),
+        "y": np.concatenate([mean + std, (mean - std)[::-1]]).astype(np.float32),
+        "fill": "toself",
+        "fillcolor": f"rgba({red},{green},{blue},{BAND})",
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+        "legendgroup": name,
+        "showlegend": False,
+    }
     dash = {"color": colour, "dash": line.style.plotly_dash, "width": 2}
-    curve = go.Scatter(x=x, y=mean.round(4), name=name, legendgroup=name, showlegend=in_legend, line=dash)
+    curve = {
+        "type": "scatter", "x": x, "y": mean.round(4), "name": name, "legendgroup": name, "showlegend": in_legend,
+        "line": dash,
+    }  # fmt: skip
     return [band, curve]
 
 
@@ -166,35 +172,35 @@ def printable(panels: Sequence[Pair]) -> Any:
     figure = Figure(figsize=(11, 2.6 * len(panels)), layout="constrained")
     axes = figure.subplots(len(panels), 2, squeeze=False)
     for row, pair in zip(axes, panels, strict=True):
-        for axis, whole in zip(row, pair, strict=True):
+        for chart, whole in zip(row, pair, strict=True):
             panel = whole.thinned(MOST_POINTS)
             for line in panel.lines:
-                _draw(axis, panel.x, line)
+                _draw(chart, panel.x, line)
             for change in panel.changes:
-                axis.axvline(change, color="#7F7F7F", linestyle=":", linewidth=1)
-            axis.set_title(panel.title, fontsize=9)
-            axis.set_ylabel(panel.unit, fontsize=8)
-            axis.tick_params(labelsize=7)
-            axis.grid(alpha=0.25)
+                chart.axvline(change, color=GREY, linestyle=":", linewidth=1)
+            chart.set_title(panel.title, fontsize=9)
+            chart.set_ylabel(panel.unit, fontsize=8)
+            chart.tick_params(labelsize=7)
+            chart.grid(alpha=0.25)
         row[0].legend(fontsize=7, loc="lower left")
-    for axis in axes[-1]:
-        axis.set_xlabel("sample", fontsize=8)
+    for chart in axes[-1]:
+        chart.set_xlabel("sample", fontsize=8)
     return figure
 
 
-def _draw(axis: Any, x: NDArray[np.int64], line: Line) -> None:
+def _draw(chart: Any, x: NDArray[np.int64], line: Line) -> None:
     mean, std = line.curve.mean, line.curve.std
     # Matplotlib counts dashes in line widths.
     dashes = (0, tuple(length / 2 for length in line.style.dash)) if line.style.dash else "-"
-    axis.plot(x, mean, color=line.style.colour, linestyle=dashes, linewidth=1.4, label=line.style.name)
-    axis.fill_between(x, mean - std, mean + std, color=line.style.colour, alpha=BAND, linewidth=0)
+    chart.plot(x, mean, color=line.style.colour, linestyle=dashes, linewidth=1.4, label=line.style.name)
+    chart.fill_between(x, mean - std, mean + std, color=line.style.colour, alpha=BAND, linewidth=0)
 
 
 def write_figure(folder: Path, name: str, panels: Sequence[Pair]) -> list[Path]:
     """`name`.html (self-contained), .png and .svg."""
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / f"{name}.html"
-    interactive(panels).write_html(page, include_plotlyjs=True, full_html=True)
+    interactive(panels).update_layout(template="plotly_white").write_html(page, include_plotlyjs=True, full_html=True)
     figure = printable(panels)
     paths = [page]
     for kind in ("png", "svg"):
