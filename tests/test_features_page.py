@@ -90,7 +90,10 @@ def test_the_coloured_spectrogram_is_the_picture_that_the_filter_sees():
 )
 def test_sizes_are_those_of_the_paper(medium, rate, sizes):
     window = 512 if rate == 22_050 else 128
-    assert viz.sizes(viz.Way.through(Extractor(sample_rate=rate, n_fft=window, hop=window), medium)) == sizes
+    extractor = Extractor(sample_rate=rate, n_fft=window, hop=window)
+    assert viz.sizes(extractor, medium.shape) == sizes
+    steps = viz.steps([viz.Way.through(extractor, medium)])
+    assert [step.size for step in steps if not step.name.startswith("Filter")] == sizes.split(" → ")
 
 
 def test_what_two_ways_share_is_drawn_once():

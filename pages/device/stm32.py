@@ -37,6 +37,59 @@ def project(configuration: Configuration, target: Board) -> tuple[bytes, str]:
     return firmware.zip(), about
 
 
+# What follows depends on its arguments alone: Streamlit sends the same elements again without making them anew. The
+# text, which is hashed in no time, stands for the values.
+@st.cache_data(max_entries=64, show_spinner=False)
+def memory(text: str, _c: Configuration, _boards: list[Board]) -> None:
+    """What is needed, what fits, and what that costs in accuracy."""
+    left, right = st.columns([5, 4])
+    with left:
+        st.table(viz.budget_table(budget(_c)), border="horizontal", hide_index=True)
+        st.caption(f"{PRINTED.get(_c, '')} Marked +: what a program that runs needs, and the paper's sum leaves out.")
+    with right:
+        bars = ram_bars(_c, _boards)
+        st.plotly_chart(viz.ram_figure(bars), key="ram-bars", config=CONFIG, alt=viz.in_words(bars))
+    st.table(viz.fit_table(what_fits(_c, _boards)), border="horizontal", hide_index=True)
+    flash = flash_bytes(_c, fused=_c.layout != "paper")
+    st.caption(f"Flash: at most {viz.in_kb(flash)} for code, tables and the T that it starts with.")
+
+    st.subheader("What it costs in accuracy")
+    measured = accuracy_of(_c)
+    left, right = st.columns([4, 5])
+    with left:
+        if measured is None:
+            st.info("Nothing like this configuration has been measured: both rates of the paper with one filter have.")
+        else:
+            near = f"|T| = {measured.samples}" + (
+                ", the nearest that was measured" if measured.samples != _c.samples else ""
+            )
+            st.metric(f"Accuracy, {near}", f"{measured.accuracy:.1%}", width="content")
+            st.markdown(
+                f"{100 * measured.lost:.1f} ± {100 * measured.error:.1f} points less than with |T| = 200 in float32 at "
+                f"22,050 Hz: Hybrid Tiny kNN, mean of {measured.streams} streams of speech with a class change. "
+                "The layouts differ by less than this error."
+            )
+    with right:
+        figure = viz.accuracy_figure(_c, measured)
+        st.plotly_chart(figure, key="accuracy", config=CONFIG, alt="Accuracy against |T|.")
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def times(case: str) -> None:
+    """Instructions and milliseconds of each stage."""
+    st.table(viz.stage_table(CASE_NAMES[case]), border="horizontal", hide_index=True)
+    st.caption(
+        "Instructions are counted under emulation at -O2. Milliseconds are estimates, not measured on a board: "
+        "at one cycle per instruction, and at the cycles that would give the paper's times."
+    )
+
+
+@st.cache_data(max_entries=1, show_spinner=False)
+def paper_times() -> None:
+    st.caption("The paper's Table 3 as printed, in milliseconds; the STM32F401 at 4,410 Hz.")
+    st.table(viz.paper_times(), border="horizontal", hide_index=True)
+
+
 st.title("STM32")
 st.markdown("What the Hybrid Tiny kNN needs of a microcontroller's memory, to the byte, and what that costs.")
 presets()
@@ -48,45 +101,12 @@ with st.sidebar:  # what was good last stays on the page while a number is bad
 c = st.session_state.get("stm32:configuration", PAPER_CONFIGURATIONS[0])
 boards = st.session_state.get("stm32:boards", list(BOARDS.values()))
 
-left, right = st.columns([5, 4])
-with left:
-    st.table(viz.budget_table(budget(c)), border="horizontal", hide_index=True)
-    st.caption(f"{PRINTED.get(c, '')} Marked +: what a program that runs needs, and the paper's sum leaves out.")
-with right:
-    bars = ram_bars(c, boards)
-    st.plotly_chart(viz.ram_figure(bars), key="ram-bars", config=CONFIG, alt=viz.in_words(bars))
-st.table(viz.fit_table(what_fits(c, boards)), border="horizontal", hide_index=True)
-flash = flash_bytes(c, fused=c.layout != "paper")
-st.caption(f"Flash: at most {viz.in_kb(flash)} for code, tables and the T that it starts with.")
-
-st.subheader("What it costs in accuracy")
-measured = accuracy_of(c)
-left, right = st.columns([4, 5])
-with left:
-    if measured is None:
-        st.info("Nothing like this configuration has been measured: both rates of the paper with one filter have.")
-    else:
-        near = f"|T| = {measured.samples}" + (
-            ", the nearest that was measured" if measured.samples != c.samples else ""
-        )
-        st.metric(f"Accuracy, {near}", f"{measured.accuracy:.1%}", width="content")
-        st.markdown(
-            f"{100 * measured.lost:.1f} ± {100 * measured.error:.1f} points less than with |T| = 200 in float32 at "
-            f"22,050 Hz: Hybrid Tiny kNN, mean of {measured.streams} streams of speech with a class change. "
-            "The layouts differ by less than this error."
-        )
-with right:
-    st.plotly_chart(viz.accuracy_figure(c, measured), key="accuracy", config=CONFIG, alt="Accuracy against |T|.")
+memory(repr((c, boards)), c, boards)
 
 st.subheader("What it costs in time")
-st.caption("The paper's Table 3 as printed, in milliseconds; the STM32F401 at 4,410 Hz.")
-st.table(viz.paper_times(), border="horizontal", hide_index=True)
+paper_times()
 case = checked(st.selectbox, "This project's C code, measured", tuple(CASE_NAMES), key="case", width=360)
-st.table(viz.stage_table(CASE_NAMES[case]), border="horizontal", hide_index=True)
-st.caption(
-    "Instructions are counted under emulation at -O2. Milliseconds are estimates, not measured on a board: "
-    "at one cycle per instruction, and at the cycles that would give the paper's times."
-)
+times(case)
 
 st.subheader("Take it along")
 with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -1,8 +1,11 @@
 """From sound to features: one clip or picture on its way to the numbers that a learner sees."""
 
-from typing import Any
+import hashlib
+from typing import NamedTuple
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from pages.medium import Medium, choose_medium
 from pages.widgets import checked, faults_as_messages
@@ -24,13 +27,28 @@ def choose_filter(label: str, key: str, default: int) -> int:
     return FILTERS.index(checked(st.selectbox, label, FILTERS, index=default, key=key, help=told))
 
 
-def choose_ways(medium: Medium) -> list[viz.Way]:
+class Start(NamedTuple):
+    """What goes into a way: the clip or picture, the extractor, and what to call it beside another."""
+
+    medium: NDArray
+    extractor: Extractor
+    label: str
+
+    def way(self) -> viz.Way:
+        return viz.Way.through(self.extractor, self.medium, self.label)
+
+    def key(self) -> str:
+        """A short text for all of it: arrays of this size Streamlit would hash from a sample of their numbers."""
+        digest = hashlib.sha256(np.ascontiguousarray(self.medium)).hexdigest()
+        return f"{digest} {self.medium.shape} {self.extractor.key} {self.label}"
+
+
+def choose_starts(medium: Medium) -> list[Start]:
     """One way through the extractor, or two to be compared."""
     number = choose_filter("Filter", "filter", PAPER_FILTER)
     offered = (NOTHING, DRIFT, OTHER, *((SLOW,) if medium.is_sound else ()))
     beside = checked(st.selectbox, "Beside it", offered, key="beside", help="A second way, step by step.")
     one = Extractor((number,))
-    through = viz.Way.through
     if beside == DRIFT:
         kind = "audio" if medium.is_sound else "image"
         names = tuple(name for name, effect in EFFECTS.items() if effect.kind == kind)
@@ -38,16 +56,15 @@ def choose_ways(medium: Medium) -> list[viz.Way]:
         strength = checked(st.slider, "Strength", 0.0, 1.0, 0.5, 0.05, key="amount", help="From none to full.")
         st.caption(effect.explanation)
         changed = effect(medium.data[None], strength, sample_rate=RATE)[0]
-        return [through(one, medium.data, "as it is"), through(one, changed, f"{effect.name}, {strength:.0%}")]
+        return [Start(medium.data, one, "as it is"), Start(changed, one, f"{effect.name}, {strength:.0%}")]
     if beside == OTHER:
         other = choose_filter("Other filter", "other", RIVAL)
-        pair = (number, other)
-        return [through(Extractor((each,)), medium.data, f"filter {each}") for each in pair]
+        return [Start(medium.data, Extractor((each,)), f"filter {each}") for each in (number, other)]
     if beside == SLOW:
         slow = Extractor((number,), SLOW_RATE, SLOW_WINDOW, SLOW_WINDOW)
         less = make_clip(medium.data, RATE, SLOW_RATE)
-        return [through(one, medium.data, "22,050 Hz"), through(slow, less, "4,410 Hz")]
-    return [through(one, medium.data, "as it is")]
+        return [Start(medium.data, one, "22,050 Hz"), Start(less, slow, "4,410 Hz")]
+    return [Start(medium.data, one, "as it is")]
 
 
 def compared(ways: list[viz.Way], medium: Medium) -> str:
@@ -66,44 +83,53 @@ def compared(ways: list[viz.Way], medium: Medium) -> str:
     return text
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def board(chosen: tuple[int, ...]) -> Any:
-    return viz.board_figure(chosen)
+# The text stands for all that is shown: for what was shown before, Streamlit sends the same elements again.
+@st.cache_data(max_entries=64, show_spinner="Preparing the filter; the first time takes some seconds …")
+def show_steps(text: str, _starts: list[Start], _medium: Medium) -> None:
+    """Six cards, and all 64 filters below them."""
+    ways = [start.way() for start in _starts]
+    if len(ways) > 1:
+        st.markdown(compared(ways, _medium))
+    steps = viz.steps(ways)
+    for first in range(0, len(steps), CARDS):
+        row = zip(st.columns(CARDS), steps[first : first + CARDS], strict=True)
+        for place, (cell, step) in enumerate(row, first + 1):
+            with cell.container(border=True, height="stretch"):
+                st.markdown(f"**{place} {step.name}** · {step.size}")
+                st.caption(step.text)
+                st.plotly_chart(step.figure, key=f"step{place}", config=CONFIG, alt=f"{step.name}: {step.text}")
+
+    st.subheader("All 64 filters")
+    chosen = [way.filter for way in ways]
+    left, right = st.columns(2)
+    with left:
+        st.caption("Framed: in use. Crossed out: dead, training has switched it off. Red, green and blue as weights.")
+        board = viz.board_figure(chosen)
+        st.plotly_chart(board, key="board", config=CONFIG, alt="The 64 filters as small pictures.")
+    with right:
+        st.caption("How much each answers to this clip or picture; the paper's rule takes the highest on photographs.")
+        means = viz.activation_figure(viz.mean_activations(ways[0].extractor, _medium.data), chosen)
+        st.plotly_chart(means, key="means", config=CONFIG, alt="Mean of each filter's map.")
 
 
 st.title("From sound to features")
 with st.sidebar:
     medium = choose_medium()
-    with st.spinner("Preparing the filter; the first time takes some seconds …"), faults_as_messages():
-        ways = choose_ways(medium)
+    starts = [Start(medium.data, Extractor(), "as it is")]
+    with faults_as_messages():
+        starts = choose_starts(medium)
 
-steps = viz.steps(ways)
+heard = [starts[0], *(start for start in starts[1:] if not np.array_equal(start.medium, starts[0].medium))]
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
     with st.container(width="content", gap="xxsmall"):
-        for size in dict.fromkeys(viz.sizes(way) for way in ways):
+        for size in dict.fromkeys(viz.sizes(start.extractor, start.medium.shape) for start in starts):
             st.markdown(f"**{size}** numbers. {medium.remark}")
-    for way in viz.unlike(ways) if medium.is_sound else ():
+    for start in heard if medium.is_sound else ():
         with st.container(width=300, gap="xxsmall"):
-            if len(ways) > 1:
-                st.caption(way.label)
-            st.audio(wav(way.stages.waveform, way.extractor.sample_rate), alt=f"Hear it, {way.label}")
-if len(ways) > 1:
-    st.markdown(compared(ways, medium))
-for start in range(0, len(steps), CARDS):
-    row = zip(st.columns(CARDS), steps[start : start + CARDS], strict=True)
-    for place, (cell, step) in enumerate(row, start + 1):
-        with cell.container(border=True, height="stretch"):
-            st.markdown(f"**{place} {step.name}** · {step.size}")
-            st.caption(step.text)
-            st.plotly_chart(step.figure, key=f"step{place}", config=CONFIG, alt=f"{step.name}: {step.text}")
-
-st.subheader("All 64 filters")
-chosen = [way.filter for way in ways]
-left, right = st.columns(2)
-with left:
-    st.caption("Framed: in use. Crossed out: dead, training has switched it off. Red, green and blue as weights.")
-    st.plotly_chart(board(tuple(chosen)), key="board", config=CONFIG, alt="The 64 filters as small pictures.")
-with right:
-    st.caption("How much each answers to this clip or picture; the paper's rule takes the highest on photographs.")
-    means = viz.mean_activations(ways[0].extractor, medium.data)
-    st.plotly_chart(viz.activation_figure(means, chosen), key="means", config=CONFIG, alt="Mean of each filter's map.")
+            if len(starts) > 1:
+                st.caption(start.label)
+            st.audio(wav(start.medium, start.extractor.sample_rate), alt=f"Hear it, {start.label}")
+alike = b"" if medium.alike is None else medium.alike.tobytes()
+text = "\n".join([hashlib.sha256(alike).hexdigest(), *(start.key() for start in starts)])
+with faults_as_messages():
+    show_steps(text, starts, medium)

@@ -1,5 +1,7 @@
 """Inside CUSUM: the test of a chosen run at a chosen time, with every number it compares."""
 
+from typing import Any
+
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
@@ -13,12 +15,13 @@ from tmlcd_core.viz.palette import LEARNERS
 SIMULATED = "Simulated stream"
 RUNS = (SIMULATED, LEARNERS["active"].name, LEARNERS["hybrid"].name)
 LENGTH = 1500  # samples of a simulated run
+CONFIG = {"displaylogo": False}
 HORIZON = 1000  # samples within which a false alarm is counted
 PRICES_HEIGHT = 82  # px, kept while the simulation runs, so that nothing below it jumps
 LEVELS = tuple(float(h) for h in range(1, 101))  # thresholds of the slider and of the simulation
 
 
-@st.cache_data(max_entries=64, show_spinner="Simulating 10,000 streams with and without a change …")
+@st.cache_resource(max_entries=64, show_spinner="Simulating 10,000 streams with and without a change …")
 def trade_off(before: float, after: float, batch: int, warmup: int, direction: str) -> list[ThresholdRow]:
     return threshold_table(before, after, batch, warmup, HORIZON, LEVELS, direction)
 
@@ -30,6 +33,61 @@ def calibrated(before: float, batch: int, warmup: int, direction: str) -> float:
 
 def simulated(before: float, after: float, change: int, seed: int) -> NDArray[np.bool_]:
     return np.random.default_rng(seed).random(LENGTH) < np.where(np.arange(LENGTH) < change, before, after)
+
+
+# In these three the text stands for all that decides about the run and the test.
+@st.cache_resource(max_entries=64, show_spinner=False)
+def replayed(text: str, _correct: NDArray[np.bool_], _settings: dict[str, Any]) -> cusum.CusumReplay:
+    return cusum.replay(_correct, **_settings)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def look_inside(text: str, time: int, _correct: NDArray[np.bool_], _settings: dict[str, Any]) -> None:
+    """Every sum that the test compares after one sample."""
+    st.subheader(f"After sample {time}")
+    state = cusum.state_at(_correct, time, **_settings)
+    if state is None:
+        st.info("The test is still estimating υ₀ or filling its first batch: there is no sum yet.")
+        return
+    j, column = state.best
+    left, right = st.columns(2)
+    best = (
+        f"S = {state.matrix.max():.1f} for a change at sample {state.starts[j]} "
+        f"to υ₁ = {state.test.candidates[column]:.3f}."
+    )
+    with left:
+        st.markdown(
+            f"υ₀ = {state.test.accuracy_before:.3f}, {len(state.hits)} batches since sample "
+            f"{state.start}, {len(state.test.candidates)} candidates υ₁."
+        )
+        told = f"Heat map of S for every start j and candidate υ₁. Maximum: {best}"
+        st.plotly_chart(cusum.matrix_figure(state), key="matrix", config=CONFIG, alt=told)
+        st.caption(f"S for every start j and candidate υ₁. The diamond is the maximum: {best}")
+    with right:
+        st.markdown("For the υ₁ of the maximum: the largest *S* is the newest *G*.")
+        st.dataframe(cusum.batch_table(state), hide_index=True, height=400)
+    cells = [*st.columns(2), *st.columns(2)]
+    for cell, (name, formula) in zip(cells, cusum.formulas(state), strict=True):
+        cell.caption(name)
+        cell.latex(formula)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def show_price(text: str, threshold: float, before: float, after: float, _rows: list[ThresholdRow]) -> None:
+    """What a threshold costs in false alarms and in delay."""
+    row = nearest(_rows, threshold)
+    st.subheader("The price of a threshold")
+    told = (
+        f"10,000 simulated streams: an accuracy of {before:g} that stays (left), or that drops to {after:g} "
+        f"at the end of the warm-up (right). At h = {threshold:g}: {row.false_alarm_rate:.1%} false alarms, "
+        f"{row.missed:.1%} of the changes missed within {HORIZON} samples."
+    )
+    st.plotly_chart(cusum.threshold_figure(_rows, threshold), key="price", config=CONFIG, alt=told)
+    st.caption(told)
+
+
+def nearest(rows: list[ThresholdRow], threshold: float) -> ThresholdRow:
+    return rows[int(np.argmin(np.abs(np.array(LEVELS) - threshold)))]
 
 
 st.title("Inside CUSUM")
@@ -63,50 +121,19 @@ with choose:
 
 with faults_as_messages():
     settings = {"threshold": threshold, "batch": batch, "warmup": warmup, "direction": direction}
-    said = cusum.replay(correct, **settings)
+    text = repr((correct.tobytes(), settings))
+    said = replayed(text, correct, settings)
     shown = cusum.replay_run(learner, correct, said, threshold, change)
     start = said.alarms[0] if said.alarms else len(correct) - 1
     time = player(shown, "cusum", start=start, on_move=lambda: None)
     with prices.container(horizontal=True, height=PRICES_HEIGHT, border=False):
         rows = trade_off(before, after, batch, warmup, direction)
-        row = rows[int(np.argmin(np.abs(np.array(LEVELS) - threshold)))]
+        row = nearest(rows, threshold)
         level = calibrated(before, batch, warmup, direction)
         st.metric("False alarms", f"{row.false_alarm_rate:.1%}", help=f"within {HORIZON} samples", width="content")
         delay = f"samples, for a drop from {before:g} to {after:g}"
         st.metric("Mean delay", f"{row.mean_delay:.0f}", help=delay, width="content")
         advice = f"`calibrate_threshold`: at most 1 % false alarms within {HORIZON} samples"
         st.metric("h for 1 %", f"{level:.1f}", help=advice, width="content")
-
-    st.subheader(f"After sample {time}")
-    state = cusum.state_at(correct, time, **settings)
-    if state is None:
-        st.info("The test is still estimating υ₀ or filling its first batch: there is no sum yet.")
-    else:
-        j, column = state.best
-        left, right = st.columns(2)
-        with left:
-            st.markdown(
-                f"υ₀ = {state.test.accuracy_before:.3f}, {len(state.hits)} batches since sample "
-                f"{state.start}, {len(state.test.candidates)} candidates υ₁."
-            )
-            st.plotly_chart(cusum.matrix_figure(state), key="matrix", config={"displaylogo": False})
-            st.caption(
-                "S for every start j and candidate υ₁. The diamond is the maximum: "
-                f"S = {state.matrix.max():.1f} for a change at sample {state.starts[j]} "
-                f"to υ₁ = {state.test.candidates[column]:.3f}."
-            )
-        with right:
-            st.markdown("For the υ₁ of the maximum: the largest *S* is the newest *G*.")
-            st.dataframe(cusum.batch_table(state), hide_index=True, height=400)
-        cells = [*st.columns(2), *st.columns(2)]
-        for cell, (name, formula) in zip(cells, cusum.formulas(state), strict=True):
-            cell.caption(name)
-            cell.latex(formula)
-
-    st.subheader("The price of a threshold")
-    st.plotly_chart(cusum.threshold_figure(rows, threshold), key="price", config={"displaylogo": False})
-    st.caption(
-        f"10,000 simulated streams: an accuracy of {before:g} that stays (left), or that drops to {after:g} "
-        f"at the end of the warm-up (right). At h = {threshold:g}: {row.false_alarm_rate:.1%} false alarms, "
-        f"{row.missed:.1%} of the changes missed within {HORIZON} samples."
-    )
+    look_inside(text, time, correct, settings)
+    show_price(repr((batch, warmup, direction)), threshold, before, after, rows)

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from tmlcd_core.features import AudioStages, Extractor, load_stem
 from tmlcd_core.features.extractor import PAPER_FILTER
+from tmlcd_core.features.images import IMAGE_SIZE
+from tmlcd_core.features.spectrogram import frame_count
 from tmlcd_core.features.stem import IMAGENET_MEAN, IMAGENET_STD, N_FILTERS
 from tmlcd_core.viz.palette import OLIVE, PURPLE, SEQUENTIAL, VERMILLION
 from tmlcd_core.viz.written import Part, axis, axis_key, heading, on_axes, written
@@ -145,16 +147,20 @@ def unlike(ways: Sequence[Way]) -> Sequence[Way]:
     ]
 
 
-def sizes(way: Way) -> str:
-    """The sizes along one way, in one line.
+def sizes(extractor: Extractor, shape: Sequence[int]) -> str:
+    """The sizes along the way of a clip (samples,) or picture (height, width, 3) of this shape, in one line.
 
-    >>> sizes(Way.through(Extractor(), np.sin(np.arange(22050) / 5).astype(np.float32)))
-    '22,050 → 257 × 44 → 257 × 44 × 3 → 65 × 11 → 715'
+    >>> sizes(Extractor(), (22_050,)), sizes(Extractor(), (300, 200, 3))[-25:]
+    ('22,050 → 257 × 44 → 257 × 44 × 3 → 65 × 11 → 715', '224 × 3 → 56 × 56 → 3,136')
     """
-    sound = isinstance(way.stages, AudioStages)
-    early = ("waveform", "decibels", "coloured") if sound else ("image", "cropped", "normalised")
-    along = [_sizes([way], stage) for stage in early]
-    return " → ".join([*along, _times(way.stages.maps.shape[1:]), f"{len(way.features):,}"])
+    if len(shape) == 1:
+        plane = (extractor.n_fft // 2 + 1, frame_count(extractor.samples, extractor.n_fft, extractor.hop))
+        along = [(extractor.samples,), plane, (*plane, 3)]
+        maps = extractor.shape
+    else:
+        along = [tuple(shape), *[(IMAGE_SIZE, IMAGE_SIZE, 3)] * 2]
+        maps = extractor.image_shape
+    return " → ".join([*map(_times, along), _times(maps[1:]), f"{int(np.prod(maps)):,}"])
 
 
 def _sound_steps(ways: Sequence[Way]) -> list[Step]:
