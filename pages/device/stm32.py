@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.budget import choose_boards, choose_configuration, presets
+from pages.lessons.own import make_lesson, show_lesson
 from pages.widgets import checked, faults_as_messages
 from tmlcd_core.mcu import (
     BOARDS,
@@ -91,6 +92,7 @@ def paper_times() -> None:
 
 
 st.title("STM32")
+show_lesson()
 st.markdown("What the Hybrid Tiny kNN needs of a microcontroller's memory, to the byte, and what that costs.")
 presets()
 with st.sidebar:  # what was good last stays on the page while a number is bad
@@ -120,3 +122,4 @@ with faults_as_messages():
         st.download_button(f"tmlcd-{chosen.name}.zip, {len(archive) / 1000:.0f} kB", archive,
                            f"tmlcd-{chosen.name}.zip", "application/zip", icon=":material/download:")  # fmt: skip
         st.caption(f"Fitted on {about}. Its README says how to build, flash and feed it.")
+make_lesson("stm32")

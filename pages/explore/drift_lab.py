@@ -2,8 +2,12 @@
 
 import streamlit as st
 
+from pages.lessons.own import make_lesson, show_lesson
+
 st.title("Drift lab")
+show_lesson()
 # The first visitor of a server waits for scikit-learn and numba: not before an empty page.
 with st.spinner("Loading the learners …"):
     from pages.lab.page import show
 show()
+make_lesson("drift-lab")

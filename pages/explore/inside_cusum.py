@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from pages.lessons.own import make_lesson, show_lesson
 from pages.player import player
 from pages.widgets import checked, faults_as_messages
 from tmlcd_core.drift import ThresholdRow, calibrate_threshold, threshold_table
@@ -91,6 +92,7 @@ def nearest(rows: list[ThresholdRow], threshold: float) -> ThresholdRow:
 
 
 st.title("Inside CUSUM")
+show_lesson()
 st.markdown(
     "For every accuracy υ₁ that could follow a change, and every batch *j* at which it could have begun, "
     "the test adds up how much better υ₁ explains the batches of hits and misses than υ₀ does; "
@@ -137,3 +139,4 @@ with faults_as_messages():
         st.metric("h for 1 %", f"{level:.1f}", help=advice, width="content")
     look_inside(text, time, correct, settings)
     show_price(repr((batch, warmup, direction)), threshold, before, after, rows)
+make_lesson("inside-cusum")

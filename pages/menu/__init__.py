@@ -52,6 +52,14 @@ PAGES = (
         "A clip or picture on its way to 715 numbers, and what a drift does to them.",
     ),
     Page(
+        "Lessons",
+        ":material/school:",
+        "pages/learn/lessons.py",
+        "lessons",
+        "Learn",
+        "Five guided ones of five minutes, and how to make your own.",
+    ),
+    Page(
         "STM32",
         ":material/memory:",
         "pages/device/stm32.py",

@@ -1,0 +1,244 @@
+"""Guided lessons: what each opens, what to watch, a question, what to change, and the answer.
+
+Numbers stand in `facts` and nowhere else; tests/test_lessons.py measures each of them again on what the links open.
+"""
+
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+Settings = dict[str, str | list[str]]
+
+
+def link(page: str, settings: Settings, title: str, question: str) -> str:
+    """The address, relative to any page, that opens `page` with these settings and a question above them."""
+    return f"{page}?{urlencode({**settings, 'title': title, 'question': question}, doseq=True)}"
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Five minutes with one page.
+
+    Texts may name a fact in braces. `open` and `changed` are the settings of `page`, by the keys of its widgets.
+    """
+
+    title: str
+    about: str
+    page: str
+    open: Settings
+    watch: tuple[str, ...]
+    question: str
+    change: str
+    changed: Settings
+    answer: str
+    facts: dict[str, str] = field(default_factory=dict)
+
+    def told(self, text: str) -> str:
+        return text.format(**self.facts)
+
+    @property
+    def first_link(self) -> str:
+        return link(self.page, self.open, self.title, self.told(self.question))
+
+    @property
+    def second_link(self) -> str:
+        return link(self.page, self.changed, self.title, self.told(self.change))
+
+
+ALL_BUT_STATIC = ["Condensing-in-Time", "Active Tiny kNN", "Hybrid Tiny kNN", "Incremental kNN"]
+YES_NO: Settings = {
+    "data": "Spoken words", "words": ["yes", "no"], "drift": "Noise sets in", "effect": "babble",
+    "per_class": "400", "train": "50",
+}  # fmt: skip
+FULL_RATE: Settings = {"hz": "22050", "n_fft": "512", "hop": "512", "size": "50"}
+
+LESSONS = (
+    Lesson(
+        title="Passive against active",
+        about="Learn from every mistake, or wait for an alarm and start afresh?",
+        page="drift-lab",
+        open={"data": "Ready-made words", "drift": "Two labels swap"},
+        watch=(
+            "Up to the grey line all three learners are right about nine times in ten. At the line the two words swap "
+            "their names.",
+            "Accuracy: who falls lowest, and who is back first?",
+            "The statistic *g* of Active and Hybrid, and what happens to |T| where it reaches *h*.",
+        ),
+        question="Condensing-in-Time learns from every single mistake. Why is it the last to recover?",
+        change="Now a word is replaced by another one. Who is the most accurate after this change, and who the least?",
+        changed={"data": "Ready-made words", "drift": "A class changes"},
+        answer="Each sample that was stored before the swap now votes for the wrong word, and Condensing-in-Time "
+        "forgets none of them: it takes {cit_back} samples until it is as good as before. The two tests raise an "
+        "alarm {delay} samples after the swap, place the change at the right sample and drop what is older: Active "
+        "is back after {active_back} samples, Hybrid after {hybrid_back}.\n\nWhere a word is merely replaced, most of "
+        "the past stays true. Condensing-in-Time is then right in {cit_after} of the cases after the change, Hybrid "
+        "in {hybrid_after}, and Active, which learns nothing before its alarm, in {active_after}. Forgetting pays "
+        "where the past is wrong, not where it is incomplete.",
+        facts={
+            "cit_back": "312",
+            "delay": "50",
+            "active_back": "144",
+            "hybrid_back": "133",
+            "cit_after": "88 %",
+            "hybrid_after": "87 %",
+            "active_after": "83 %",
+        },
+    ),
+    Lesson(
+        title="The price of memory",
+        about="How much accuracy does a sample in memory buy?",
+        page="drift-lab",
+        open={"data": "Ready-made words", "drift": "A class changes", "learners": ALL_BUT_STATIC},
+        watch=(
+            "|T| of the four learners: one stores everything it sees.",
+            "“All figures” below the charts: |T| at the end, and the bytes of the largest T.",
+            "Accuracy after the change, in the same table.",
+        ),
+        question="The kNN that stores everything is the most accurate in the end. What does its lead cost?",
+        change="All but one may keep {bound} samples now: the window ϖ and the bound p are {bound}. Who suffers most "
+        "from it, and who least?",
+        changed={
+            "data": "Ready-made words",
+            "drift": "A class changes",
+            "learners": ALL_BUT_STATIC,
+            "window": "50",
+            "p": "50",
+        },
+        answer="It stores {all_size} samples, {all_bytes}, and is right in {all_after} of the cases after the change. "
+        "Condensing-in-Time reaches {cit_after} with {cit_size} samples, {cit_bytes}: only mistakes are worth "
+        "storing.\n\nWith {bound} samples Condensing-in-Time and Hybrid fall to {cit_small} and {hybrid_small}: they "
+        "push out good old samples to make room for each new mistake. Active falls only from {active_after} to "
+        "{active_small}: it stores nothing between alarms, and what it keeps is condensed. But its window costs as "
+        "much again, {window_bytes}.",
+        facts={
+            "bound": "50",
+            "all_size": "3,200",
+            "all_bytes": "9,178 kB",
+            "all_after": "90 %",
+            "cit_after": "88 %",
+            "cit_size": "338",
+            "cit_bytes": "969 kB",
+            "cit_small": "79 %",
+            "hybrid_small": "79 %",
+            "active_after": "83 %",
+            "active_small": "81 %",
+            "window_bytes": "143 kB",
+        },
+    ),
+    Lesson(
+        title="The threshold",
+        about="A nervous test cries wolf, a calm one sleeps through the fire.",
+        page="inside-cusum",
+        open={"h": "5", "seed": "0"},
+        watch=(
+            "At the grey line, sample {at}, the accuracy drops from {before} to {after}.",
+            "The page stands at the first alarm; play on to the end. How many alarms are there, and which comes too "
+            "early?",
+            "Beside the slider: false alarms and mean delay, from {streams} simulated streams.",
+        ),
+        question="There is an alarm before anything has happened. Should h be raised until that is rare?",
+        change="With h = {high} at most one quiet stream in a hundred gives a false alarm. What has it cost?",
+        changed={"h": "74", "seed": "0"},
+        answer="With *h* = {low} an alarm comes at sample {early} already, and {rate_low} of all quiet streams give a "
+        "false one within {horizon} samples; a true change is noticed after {delay_low} samples on average. With "
+        "*h* = {high} it is {rate_high} and {delay_high} samples, and {missed} of the changes are missed; this one is. "
+        "The authors' *h* = {usual} lies between: {rate_usual} and {delay_usual} samples.\n\nWhy must *h* be so high? "
+        "The test knows υ₀ only from its warm-up of {warmup} samples, and takes the error of that estimate for a "
+        "change. With ξ = {longer} the *h* for one false alarm in a hundred streams falls from {calibrated} to "
+        "{calibrated_longer}, and the mean delay from {delay_high} to {delay_longer} samples: a longer look at the "
+        "calm before pays.",
+        facts={
+            "at": "700",
+            "before": "0.9",
+            "after": "0.7",
+            "streams": "10,000",
+            "low": "5",
+            "high": "74",
+            "usual": "25",
+            "early": "499",
+            "horizon": "1,000",
+            "rate_low": "53 %",
+            "delay_low": "64",
+            "rate_high": "0.8 %",
+            "delay_high": "379",
+            "missed": "3.6 %",
+            "rate_usual": "6.3 %",
+            "delay_usual": "161",
+            "warmup": "100",
+            "longer": "300",
+            "calibrated": "73.8",
+            "calibrated_longer": "20.9",
+            "delay_longer": "129",
+        },
+    ),
+    Lesson(
+        title="Noise that nobody notices",
+        about="You hear it, the test does not. Who is right?",
+        page="drift-lab",
+        open={**YES_NO, "strength": "30"},
+        watch=(
+            "At the grey line other voices set in behind the words. Pause on either side of it and listen to the "
+            "sample.",
+            "Accuracy of the three learners after the line.",
+            "The statistic *g*: how near does it come to *h*?",
+        ),
+        question="The voices are plain to hear, and Active makes more mistakes. Why is there no alarm?",
+        change="The same voices at full strength. Who notices, how late, and does it help?",
+        changed={**YES_NO, "strength": "100"},
+        answer="The test never hears the sound: it counts hits and misses. Active falls from {active_before} to "
+        "{active_after} of right answers, and {batches} batches of that are not evidence enough: *g* gets to "
+        "{active_g}, and *h* is {h}. Condensing-in-Time hardly suffers ({cit_before} to {cit_after}), for it learns "
+        "the noisy words one mistake at a time, which is also why nothing stands out for a test.\n\nAt full strength "
+        "Active gives alarm after {active_delay} samples and Hybrid after {hybrid_delay}; and yet Condensing-in-Time, "
+        "which notices nothing, is right most often after the change: {cit_loud}, Hybrid {hybrid_loud}, Active "
+        "{active_loud}. The clean words are still true, and were thrown away.",
+        facts={
+            "active_before": "86 %",
+            "active_after": "75 %",
+            "batches": "8",
+            "active_g": "20",
+            "h": "25",
+            "cit_before": "87 %",
+            "cit_after": "84 %",
+            "active_delay": "150",
+            "hybrid_delay": "250",
+            "cit_loud": "76 %",
+            "hybrid_loud": "70 %",
+            "active_loud": "66 %",
+        },
+    ),
+    Lesson(
+        title="Fit it on the chip",
+        about="The learner needs {needed_kb}, and the smallest board has {ram_kb}.",
+        page="stm32",
+        open={**FULL_RATE, "layout": "paper", "store": "float32"},
+        watch=(
+            "The table: which two rows are by far the largest beside T?",
+            "The bars: which of the three boards is too small?",
+            "“What it costs in accuracy”: how much is lost with |T| = {size}, and against what?",
+        ),
+        question="The paper fits the STM32F401 by lowering the sampling rate. Is there a way to keep the full rate?",
+        change="The sound is streamed window by window now, and each number of T takes one byte. What has shrunk, and "
+        "what did it cost in accuracy?",
+        changed={**FULL_RATE, "layout": "streamed", "store": "uint8"},
+        answer="As the paper lays it out {needed} bytes are needed, and the STM32F401 has {ram}. A second of sound "
+        "need never be in memory at once, the colours can be looked up on the way, and a feature in T can be one "
+        "byte: {needed_small} bytes, with room for |T| = {largest}.\n\nThe loss of accuracy stays the same, "
+        "{lost_small} instead of {lost} points (± {error}): what costs is |T| = {size} instead of {reference}, not "
+        "the bytes. The paper's own way, {slow} Hz, needs {needed_slow} bytes.",
+        facts={
+            "needed_kb": "377 kB",
+            "ram_kb": "98 kB",
+            "size": "50",
+            "needed": "376,784",
+            "ram": "98,304",
+            "needed_small": "68,867",
+            "largest": "90",
+            "lost": "7.1",
+            "lost_small": "7.1",
+            "error": "0.2",
+            "reference": "200",
+            "slow": "4,410",
+            "needed_slow": "81,644",
+        },
+    ),
+)
