@@ -1,14 +1,17 @@
 """Thirty sessions on one server over real websockets: time to answer, memory of an idle session, isolation."""
 
 import asyncio
+import os
 import random
 import statistics
-from collections.abc import Callable
+import tempfile
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import psutil
 
 from benchmarks.appserver import serve
+from benchmarks.bench_app import TRIVIAL
 from benchmarks.visitor import Visitor
 from pages.menu import PAGES
 
@@ -67,12 +70,23 @@ def _check(visitor: Visitor, seed: int, threshold: float) -> None:
     assert visitor.player()["panels"][2]["threshold"] == threshold
 
 
-def table(title: str, took: Callable[[str], list[float]]) -> None:
+def table(title: str, took: dict[str, list[float]]) -> None:
     """Median and 95th percentile of each page."""
     print(f"{title}\n  page                      median s   95 % s")
     for page in PAGES:
-        seconds = took(page.url)
-        print(f"  {page.title:24}{statistics.median(seconds):10.2f} {statistics.quantiles(seconds, n=20)[-1]:8.2f}")
+        print(line(page.title, took[page.url]))
+
+
+def line(name: str, seconds: list[float]) -> str:
+    """One line of a table."""
+    return f"  {name:24}{statistics.median(seconds):10.2f} {statistics.quantiles(seconds, n=20)[-1]:8.2f}"
+
+
+async def trivial(address: str) -> list[float]:
+    """A trivial app under the same storm, for comparison: what this machine can do at all today."""
+    async with AsyncExitStack() as stack:
+        visitors = [await stack.enter_async_context(Visitor(address)) for _ in range(SESSIONS)]
+        return [seconds for _ in range(ROUNDS + 1) for seconds in await at_once(visitors, "")][SESSIONS:]
 
 
 async def measure(address: str, server: psutil.Process) -> None:
@@ -84,7 +98,7 @@ async def measure(address: str, server: psutil.Process) -> None:
     async with AsyncExitStack() as stack:
         visitors = [await stack.enter_async_context(Visitor(address)) for _ in range(SESSIONS)]
         took = await in_class(visitors)
-        table(f"{SESSIONS} sessions, each page in turn, up to {THINKING:g} s between clicks", took.__getitem__)
+        table(f"{SESSIONS} sessions, each page in turn, up to {THINKING:g} s between clicks", took)
         await asyncio.sleep(SETTLE)
         print(f"memory: {before:.0f} MB before, {(memory(server) - before) / SESSIONS:.1f} MB per idle session")
         again: dict[str, list[float]] = {page.url: [] for page in PAGES}
@@ -92,7 +106,7 @@ async def measure(address: str, server: psutil.Process) -> None:
         for page in PAGES * ROUNDS:
             again[page.url] += await at_once(visitors, page.url)
         used = server.cpu_times()
-        table(f"all {SESSIONS} click in the same moment", again.__getitem__)
+        table(f"all {SESSIONS} click in the same moment (load of this machine {os.getloadavg()[0]:.1f})", again)
         spent = used.user + used.system - processor.user - processor.system
         print(f"processor time of an answer: {1000 * spent / (ROUNDS * SESSIONS * len(PAGES)):.0f} ms on average")
         await check_isolation(visitors)
@@ -109,6 +123,11 @@ def main() -> None:
         port = address.rpartition(":")[2]
         server = next(one for one in psutil.Process().children() if port in one.cmdline())
         asyncio.run(measure(address, server))
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder, "trivial.py")
+        script.write_text(TRIVIAL)
+        with serve(script) as address:
+            print(line("(a trivial app)", asyncio.run(trivial(address))))
 
 
 if __name__ == "__main__":

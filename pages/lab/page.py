@@ -93,8 +93,9 @@ def show() -> None:
         table = partial(as_csv, good)
         st.download_button("Trace as CSV", table, "trace.csv", "text/csv", icon=":material/table:", on_click="ignore")
         st.download_button("Run as Python", code, "run.py", "text/x-python", icon=":material/code:", on_click="ignore")
-    with st.expander("All figures", icon=":material/table_chart:"):
-        st.dataframe(several.table if several else figures(good.metrics), hide_index=True, height="content")
+    every = st.expander("All figures", key="figures", on_change="rerun", icon=":material/table_chart:")
+    if every.open:  # while it is closed, nobody waits for it
+        every.dataframe(several.table if several else figures(good.metrics), hide_index=True, height="content")
     with st.expander("This run as a Python program", icon=":material/code:"):
         st.code(code, language="python")
     st.caption("The address of this page holds all settings: copy it, and it shows the same run.")
