@@ -78,6 +78,20 @@ def wait_until_healthy(address: str, server: "subprocess.Popen[bytes]", log: Pat
     raise RuntimeError(f"no server at {address}:\n{log.read_text(errors='replace')}")
 
 
+def process_of(address: str) -> Any:
+    """The server of `serve` as psutil knows it: its memory and its processor time."""
+    import psutil
+
+    port = address.rpartition(":")[2]
+    return next(one for one in psutil.Process().children() if port in one.cmdline())
+
+
+def processor_seconds(server: Any) -> float:
+    """Processor time that a process has taken so far."""
+    used = server.cpu_times()
+    return used.user + used.system
+
+
 @contextmanager
 def chromium(*extra_flags: str) -> Iterator[Any]:
     """Debian's Chromium under Playwright."""

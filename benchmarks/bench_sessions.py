@@ -7,10 +7,9 @@ import statistics
 import tempfile
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
-import psutil
-
-from benchmarks.appserver import serve
+from benchmarks.appserver import process_of, processor_seconds, serve
 from benchmarks.bench_app import TRIVIAL
 from benchmarks.visitor import Visitor
 from pages.menu import PAGES
@@ -23,7 +22,7 @@ FORGET = 130  # s after which Streamlit drops a session that has disconnected (i
 OWN_LAB = {"data": "Points in the plane", "per_class": 150, "train": 20}
 
 
-def memory(server: psutil.Process) -> float:
+def memory(server: Any) -> float:
     """Resident memory in MB."""
     return server.memory_info().rss / 1e6
 
@@ -89,7 +88,7 @@ async def trivial(address: str) -> list[float]:
         return [seconds for _ in range(ROUNDS + 1) for seconds in await at_once(visitors, "")][SESSIONS:]
 
 
-async def measure(address: str, server: psutil.Process) -> None:
+async def measure(address: str, server: Any) -> None:
     """Print everything about one server."""
     async with Visitor(address) as first:  # loads the libraries and fills the caches that everybody shares
         for page in PAGES:
@@ -102,12 +101,11 @@ async def measure(address: str, server: psutil.Process) -> None:
         await asyncio.sleep(SETTLE)
         print(f"memory: {before:.0f} MB before, {(memory(server) - before) / SESSIONS:.1f} MB per idle session")
         again: dict[str, list[float]] = {page.url: [] for page in PAGES}
-        processor = server.cpu_times()
+        processor = processor_seconds(server)
         for page in PAGES * ROUNDS:
             again[page.url] += await at_once(visitors, page.url)
-        used = server.cpu_times()
+        spent = processor_seconds(server) - processor
         table(f"all {SESSIONS} click in the same moment (load of this machine {os.getloadavg()[0]:.1f})", again)
-        spent = used.user + used.system - processor.user - processor.system
         print(f"processor time of an answer: {1000 * spent / (ROUNDS * SESSIONS * len(PAGES)):.0f} ms on average")
         await check_isolation(visitors)
         print(f"isolation: {SESSIONS} seeds and thresholds, each session has seen its own only")
@@ -120,9 +118,7 @@ async def measure(address: str, server: psutil.Process) -> None:
 def main() -> None:
     """Print small tables."""
     with serve() as address:
-        port = address.rpartition(":")[2]
-        server = next(one for one in psutil.Process().children() if port in one.cmdline())
-        asyncio.run(measure(address, server))
+        asyncio.run(measure(address, process_of(address)))
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "trivial.py")
         script.write_text(TRIVIAL)

@@ -221,7 +221,7 @@ def test_charts_have_words_for_those_who_cannot_see_them(server, visit):
     page = with_player(visit, server)
     labels = page.locator("canvas.chart").evaluate_all("all => all.map(c => c.getAttribute('aria-label'))")
     assert len(labels) == 3
-    assert all("Three learners meet a change" in label for label in labels)
+    assert all("swap their meanings" in label for label in labels)
     for button in page.locator(".player button").all():
         assert button.get_attribute("aria-label") or button.inner_text()
 

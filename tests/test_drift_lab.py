@@ -2,9 +2,11 @@
 
 import csv
 import io
+import json
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
@@ -365,6 +367,29 @@ def test_a_zip_of_pictures_runs_and_a_bad_one_after_it_changes_nothing():
     assert not at.exception
     assert len(at.sidebar.error) == 1
     assert code(at) == good
+
+
+def shown_run(at):
+    """The header of the run in the player."""
+    packed = at.get("bidi_component")[0].proto.bytes
+    return json.loads(packed[4 : 4 + int.from_bytes(packed[:4], "little")])
+
+
+def test_home_plays_a_run_that_its_link_opens_in_the_drift_lab():
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
+    link = next(entry.proto for entry in at.get("page_link") if "this run" in entry.proto.label)
+    home = shown_run(at)
+    for key, value in parse_qsl(link.query_string):
+        at.query_params[key] = value
+    at.switch_page("pages/explore/drift_lab.py").run()
+    assert not at.exception and not at.toast
+    lab = shown_run(at)
+    for key in ("length", "changes"):
+        assert home[key] == lab[key]
+    for one, other in zip(home["learners"], lab["learners"], strict=True):
+        assert {key: one[key] for key in ("name", "alarms", "change_points")} == {
+            key: other[key] for key in ("name", "alarms", "change_points")
+        }
 
 
 def test_the_ready_made_words_run_where_the_pack_is():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tmlcd_core.curve import accuracy_curve
-from tmlcd_core.errors import ConfigError
+from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.viz import showcase
 from tmlcd_core.viz.palette import LEARNERS, SPARE, styles
 from tmlcd_core.viz.player import Panel, PlayerRun
@@ -96,13 +96,23 @@ def test_what_cannot_be_played_is_named(more, says):
         small_run(**more).pack()
 
 
-def test_the_shipped_run_of_home_is_what_the_learners_do():
+def test_the_shipped_run_of_home_is_what_the_learners_do_with_the_pack(tmp_path):
     computed = showcase.compute()
-    with np.load(showcase.FILE) as shipped:
+    with np.load(showcase.PLACE / showcase.FILE) as shipped:
         assert set(shipped.files) == set(computed)
         for name in shipped.files:
-            message = f"{name}: run `python -m tmlcd_core.viz.showcase` after a change of the learners"
-            np.testing.assert_allclose(shipped[name], computed[name], rtol=1e-9, err_msg=message)
+            message = f"{name}: run `python -m tmlcd_core data pack --out data/` after a change of the learners"
+            if shipped[name].dtype.kind == "f":
+                np.testing.assert_allclose(shipped[name], computed[name], rtol=1e-9, err_msg=message)
+            else:
+                np.testing.assert_array_equal(shipped[name], computed[name], err_msg=message)
+    with pytest.raises(DataError, match="data pack"):
+        showcase.load(tmp_path)
+
+
+def test_what_is_shipped_stays_small():
+    files = [path for path in showcase.PLACE.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 3_000_000
 
 
 # ---------------------------------------------------------------- palette

@@ -108,8 +108,9 @@ with st.sidebar:
         learner, correct = SIMULATED, simulated(before, after, change, int(seed))
     else:
         learner = next(key for key, look in LEARNERS.items() if look.name == run)
-        change = showcase.CHANGE
-        correct = np.asarray(showcase.load().correct[learner])
+        home = showcase.load()
+        change = home.changes[0]
+        correct = np.asarray(home.correct[learner])
         before, after = round(float(correct[:change].mean()), 2), round(float(correct[change:].mean()), 2)
         st.caption("Home's run. Another threshold replays the test on what this learner did, alarms included.")
     batch = checked(st.slider, "Batch n", 10, 100, 50, 10, key="n", help="Samples a batch (paper: n).")

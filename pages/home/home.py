@@ -4,11 +4,15 @@ import streamlit as st
 
 from pages.menu import ways_in
 from pages.player import player
+from pages.widgets import faults_as_messages
 from tmlcd_core.viz import showcase
 from tmlcd_core.viz.player import PlayerRun
 
+# The picture's run as the Drift lab's link.
+SAME_RUN = {"drift": "Two labels swap", "per_class": "750", "seed": "1"}
 
-@st.cache_data(max_entries=1, show_spinner=False)
+
+@st.cache_resource(max_entries=1, show_spinner=False)
 def shipped_run() -> PlayerRun:
     return showcase.load()
 
@@ -18,7 +22,14 @@ st.markdown(
     "A microcontroller that learned yesterday's world makes mistakes when the world changes. "
     "Three tiny nearest-neighbour learners adapt on the device: one **condenses** every mistake into its "
     "memory, one **tests** its own accuracy and starts afresh at an alarm, one does **both**. "
-    "Watch them meet a change, look inside, make a change of your own, and put them on an STM32."
+    "Here they listen to two spoken words, which half-way swap their meanings: watch them fall and recover."
 )
-player(shipped_run(), "home", start="begin", autoplay=True)
+with faults_as_messages():
+    player(shipped_run(), "home", start="begin", autoplay=True)
+st.page_link(
+    "pages/explore/drift_lab.py",
+    label="Open this run in the Drift lab and change it",
+    icon=":material/arrow_forward:",
+    query_params=SAME_RUN,
+)
 ways_in()

@@ -510,6 +510,7 @@ class Player {
       this.layers();
       this.draw(true);
       this.root.dataset.redrawMs = (performance.now() - began).toFixed(1);
+      this.root.dataset.redrawn = performance.now().toFixed(1);
       this.root.dataset.redraws = Number(this.root.dataset.redraws ?? 0) + 1;
     }
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;

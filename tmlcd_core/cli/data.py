@@ -135,9 +135,11 @@ def _pack(options: argparse.Namespace) -> Report:
     from tmlcd_core.datasets import open_source
     from tmlcd_core.datasets.pack import WORDS, make_pack
     from tmlcd_core.features import Extractor
+    from tmlcd_core.viz import showcase
 
     words = tuple(options.words or WORDS)
     size = make_pack(options.out, open_source("speech", words), Extractor(), words, progress=terminal_bar())
+    size += showcase.write(options.out)
     return Report({"folder": options.out, "bytes": size}, f"{options.out}: {_megabytes(size)}")
 
 

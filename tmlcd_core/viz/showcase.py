@@ -1,6 +1,7 @@
-"""The run that Home plays: computed once and shipped, so that the first page needs no data and no compiler.
+"""The run that Home plays: of the ready-made pack, computed once and shipped beside it.
 
-`python -m tmlcd_core.viz.showcase` computes it again and writes the file; a test keeps the two equal.
+So the first page needs neither a learner nor a compiler. `python -m tmlcd_core data pack` writes it with the pack; a
+test keeps it equal to what the learners do.
 """
 
 from pathlib import Path
@@ -10,67 +11,63 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tmlcd_core.errors import DataError
 from tmlcd_core.viz.player import PlayerRun
 
-FILE = Path(__file__).with_name("showcase.npz")
+FILE = "showcase.npz"
+PLACE = Path(__file__).resolve().parents[2] / "data"
 FIELDS = ("predictions", "sizes", "statistic", "detections", "change_points")
-SEED = 7
-LENGTH, CHANGE, CONFIGURATION = 1500, 750, 60  # samples of the stream, of it before the change, and to fit on
-DIMENSIONS = 8
+# A trial of two of the pack's words, which swap their meanings half-way: everyone falls, and everyone can recover.
+TRIAL = {"data": "pack", "classes": 2, "drift": "labels-swapped", "per_class": 750, "train": 100, "seed": 1}
 THRESHOLD = 25.0  # h
 
 ALT = (
-    "All three learners are accurate until the change, where two of three classes swap places and they fall. "
+    "All three learners are accurate until the change, where two words swap their meanings and they fall. "
     "The CUSUM statistic of the Active and the Hybrid Tiny kNN crosses its threshold, an alarm is raised, "
     "what is older than the estimated change is forgotten, and the accuracy recovers."
 )
 
 
-def stream(seed: int = SEED) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Three Gaussian classes; at the change two of them swap places, as words that swap meanings."""
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(0, 3, CONFIGURATION + LENGTH)
-    centres = rng.normal(0.0, 1.0, (3, DIMENSIONS))
-    after = np.arange(len(labels)) >= CONFIGURATION + CHANGE
-    place = np.where(after, np.array([0, 2, 1])[labels], labels)
-    return centres[place] + rng.normal(0.0, 1.0, (len(labels), DIMENSIONS)), labels
+def compute(folder: str | Path = PLACE) -> dict[str, NDArray[Any]]:
+    """Run the paper's three learners over the pack of a folder."""
+    from tmlcd_core.datasets import load_pack
+    from tmlcd_core.experiments.trial import Trial, pack_material
 
-
-def compute() -> dict[str, NDArray[Any]]:
-    """Run the paper's three learners over the stream."""
-    from tmlcd_core import ActiveTinyKNN, CondensingInTime, HybridTinyKNN
-
-    samples, labels = stream()
-    learners = {
-        "cit": CondensingInTime(),
-        "active": ActiveTinyKNN(window=200, threshold=THRESHOLD),
-        "hybrid": HybridTinyKNN(max_size=200, threshold=THRESHOLD),
+    trial = Trial(**TRIAL, settings=(("threshold", THRESHOLD),))  # type: ignore[arg-type]
+    stream = trial.stream(pack_material(load_pack(folder)))
+    arrays: dict[str, NDArray[Any]] = {
+        "labels": stream.y,
+        "words": np.array(stream.scenario.start.classes),
+        "changes": np.array(stream.changes),
     }
-    arrays: dict[str, NDArray[Any]] = {"labels": labels[CONFIGURATION:]}
-    for key, learner in learners.items():
-        learner.fit(samples[:CONFIGURATION], labels[:CONFIGURATION])
-        trace = learner.run(samples[CONFIGURATION:], labels[CONFIGURATION:])
-        for name in FIELDS:
-            arrays[f"{key}.{name}"] = np.asarray(getattr(trace, name))
+    for name in trial.learners:
+        trace = trial.learner(name).fit(stream.X0, stream.y0).run(stream.X, stream.y)
+        arrays |= {f"{name}.{field}": np.asarray(getattr(trace, field)) for field in FIELDS}
     return arrays
 
 
-def load() -> PlayerRun:
+def write(folder: str | Path) -> int:
+    """Compute the run from the pack of a folder and put it beside it; its size in bytes."""
+    path = Path(folder, FILE)
+    np.savez_compressed(path, allow_pickle=False, **compute(folder))
+    return path.stat().st_size
+
+
+def load(folder: str | Path = PLACE) -> PlayerRun:
     """The shipped run, ready for the player."""
-    with np.load(FILE, allow_pickle=False) as stored:
+    path = Path(folder, FILE)
+    if not path.exists():
+        raise DataError(f"there is no {path}; make it with `python -m tmlcd_core data pack --out {folder}`")
+    with np.load(path, allow_pickle=False) as stored:
         keys = [name.removesuffix(".sizes") for name in stored.files if name.endswith(".sizes")]
         traces = {key: SimpleNamespace(**{f: stored[f"{key}.{f}"] for f in FIELDS}) for key in keys}
+        one, other = stored["words"][:2]
         return PlayerRun.from_traces(
-            "Three learners meet a change",
+            f"Spoken words, then “{one}” and “{other}” swap their meanings",
             traces,
             stored["labels"],
             threshold=THRESHOLD,
-            changes=(CHANGE,),
+            changes=tuple(stored["changes"].tolist()),
             x_label="samples seen",
             alt=ALT,
         )
-
-
-if __name__ == "__main__":
-    np.savez_compressed(FILE, allow_pickle=False, **compute())
-    print(f"wrote {FILE} ({FILE.stat().st_size} bytes)")
