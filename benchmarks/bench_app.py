@@ -14,10 +14,8 @@ PLAY_SECONDS = 5
 UPDATES = 8
 MOVES = 30
 STARTS = 7
-KEY_CLOCK = """window.addEventListener(
+KEY_CLOCK = """() => window.addEventListener(
     "keydown", () => { window.keyPressed = performance.now(); }, {capture: true, once: true})"""
-    "window.addEventListener('keydown', () => { window.keyPressed = performance.now(); }, {capture: true, once: true})"
-)
 TRIVIAL = "import streamlit as st\nst.title('Trivial')\n"
 
 

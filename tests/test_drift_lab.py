@@ -10,6 +10,8 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from pages.lab.upload import LIMIT, unpack
@@ -178,6 +180,25 @@ def test_repeated_runs_have_the_mean_and_deviation_of_single_runs():
     assert shown.pack()
     assert set(shown.panels[0].deviation) == {"cit", "hybrid"}
     assert "±" in spreads(repetition.summary())["Hybrid"][0]
+
+
+@given(st.integers(0, 30), st.sampled_from(("active", "hybrid")), st.floats(0.5, 80), st.floats(0.5, 80))
+def test_thresholds_that_make_no_difference_are_known_and_no_others(seed, name, one, other):
+    trial = replace(SMALL, seed=seed, settings=(("batch", 10), ("warmup", 40)))
+    stream = trial.stream(trial.material())
+
+    def trace(threshold):
+        made = replace(trial, settings=(*trial.settings, ("threshold", threshold))).learner(name)
+        return made.fit(stream.X0, stream.y0).run(stream.X, stream.y)
+
+    first, second = trace(one), trace(other)
+    low, high = first.thresholds()
+    assert low < one <= high
+    same = all(
+        np.array_equal(getattr(first, f), getattr(second, f), equal_nan=f == "statistic")
+        for f in ("predictions", "sizes", "statistic", "detections", "change_points")
+    )
+    assert same == (low < other <= high)
 
 
 # ---------------------------------------------------------------- what can be taken away

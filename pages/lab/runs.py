@@ -5,7 +5,9 @@ that nobody else can know.
 """
 
 import math
+from collections import deque
 from dataclasses import dataclass
+from threading import Lock
 
 import streamlit as st
 
@@ -21,6 +23,7 @@ from tmlcd_core.progress import Progress
 from tmlcd_core.viz.palette import LEARNERS
 
 PREPARED = "lab prepared"
+MOST_TRACES = 4  # of one learner over one stream, with thresholds that make a difference
 MOST_PREPARED = 32  # streams of one visit that are remembered to be ready
 
 
@@ -41,27 +44,38 @@ class LabRun:
 
     @property
     def stream(self) -> Stream:
-        return stream_of(self._key(), self)
+        return stream_of(self._stream_key(), self)
 
     @property
     def traces(self) -> dict[str, Trace]:
         return {name: self.trace(name) for name in self.trial.learners}
 
     def trace(self, name: str) -> Trace:
-        return trace_of(self._key(name), self, name)
+        """A learner's run, or an earlier one that its threshold leaves as it is: few moves of h change a run."""
+        settings = self.trial.learner_settings(name)
+        threshold = settings.pop("threshold", None)
+        earlier = earlier_runs(repr((self._stream_key(), name, settings)))
+        with earlier.lock:
+            for trace in earlier.traces:
+                low, high = trace.thresholds()
+                if threshold is None or low < threshold <= high:
+                    return trace
+            stream = self.stream
+            trace = self.trial.learner(name).fit(stream.X0, stream.y0).run(stream.X, stream.y)
+            earlier.traces.append(trace)
+            return trace
 
     def closeup(self, name: str, sample: int) -> Closeup:
-        return closeup_of(self._key(name), self, name, sample)
+        return closeup_of(f"{self._stream_key()} {self.trial.learner_settings(name)}", self, name, sample)
 
     @property
     def cache(self) -> str | None:
         """Folder of the features of an upload."""
         return self.upload.cache if self.upload else None
 
-    def _key(self, learner: str | None = None) -> str:
-        """All that decides about the stream, or about one learner's run over it: text is hashed in no time."""
-        settings = self.trial.learner_settings(learner) if learner else None
-        return repr((self.trial.about_stream, self.scenario, self.cache, learner, settings))
+    def _stream_key(self) -> str:
+        """All that decides about the stream: text is hashed in no time."""
+        return repr((self.trial.about_stream, self.scenario, self.cache))
 
     @property
     def metrics(self) -> dict[str, Metrics]:
@@ -107,10 +121,17 @@ def stream_of(key: str, _found: LabRun) -> Stream:
     return stream
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def trace_of(key: str, _found: LabRun, name: str) -> Trace:
-    stream = _found.stream
-    return _found.trial.learner(name).fit(stream.X0, stream.y0).run(stream.X, stream.y)
+class EarlierRuns:
+    """Runs of one learner over one stream that differ in the threshold; who needs a new one makes others wait."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.traces: deque[Trace] = deque(maxlen=MOST_TRACES)
+
+
+@st.cache_resource(max_entries=24, show_spinner=False)
+def earlier_runs(key: str) -> EarlierRuns:
+    return EarlierRuns()
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
