@@ -592,7 +592,10 @@ class Player {
 
   scrubbing(canvas) {
     const chart = () => this.charts.find((c) => c.canvas === canvas);
-    const go = (event) => this.seek(chart().g.sample(event.offsetX));
+    const go = (event) => {
+      const box = canvas.getBoundingClientRect(); // larger than the canvas thinks it is, in the presenter's view
+      this.seek(chart().g.sample(((event.clientX - box.left) * canvas.clientWidth) / box.width));
+    };
     canvas.onpointerdown = (event) => {
       if (event.button !== 0) return;
       canvas.setPointerCapture(event.pointerId);
@@ -720,10 +723,15 @@ class Player {
     this.draw(true);
   }
 
+  // Device pixels for a pixel of the charts: the presenter's view enlarges them by CSS.
+  density() {
+    return devicePixelRatio * (this.root.currentCSSZoom ?? 1);
+  }
+
   resize() {
     if (!this.run || !this.ink) return;
     const width = this.figure.clientWidth;
-    if (width === this.width && devicePixelRatio === this.ratio) return;
+    if (width === this.width && this.density() === this.ratio) return;
     this.layers();
     this.draw(true);
   }
@@ -732,7 +740,7 @@ class Player {
     const { run, ink } = this;
     if (!ink) return;
     this.width = this.figure.clientWidth;
-    this.ratio = devicePixelRatio;
+    this.ratio = this.density();
     this.hide = run.learners.map((learner) => this.hidden.has(learner.name));
     const height = run.height ?? (this.columns ? HEIGHT.columns : HEIGHT.stacked);
     this.charts.forEach((chart, p) => {
@@ -765,7 +773,7 @@ class Player {
   draw(table) {
     const { run, ink, index } = this;
     if (!ink || !this.width) return;
-    if (this.ratio !== devicePixelRatio) this.layers();
+    if (this.ratio !== this.density()) this.layers();
     this.charts.forEach((chart, p) => {
       const { context, canvas, g } = chart;
       const x = g.x(index);
