@@ -7,10 +7,15 @@ export PYTHONDONTWRITEBYTECODE ?=
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow firmware-test arm-tools lint bench screenshots browser clean
+.PHONY: run classroom test test-slow firmware-test arm-tools lint bench screenshots browser clean
 
 run: $(VENV)/.run
 	$(BIN)/python -m streamlit run app.py
+
+# For a room of students: https on the local network. `make classroom ADDRESS=192.168.1.5 PORT=8443` to choose.
+PORT ?= 8501
+classroom: $(VENV)/.run
+	$(BIN)/python -m pages.classroom --port $(PORT) $(if $(ADDRESS),--address $(ADDRESS))
 
 test: $(VENV)/.dev browser lint
 	$(BIN)/python -m pytest -n 2 -m "not slow"
