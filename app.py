@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
+from pages.classroom import presenter_switch, presenter_view
 from pages.menu import navigation
 
 MENU = Path(__file__).parent / "pages" / "menu"
@@ -15,7 +16,9 @@ if __name__ == "__main__":  # a visitor's run of this script
     page = navigation()
     st.set_page_config(page_title=f"{page.title} · TML-CD Lab")
     st.html(MENU / "shell.css")
+    presenter_view()
     page.run()
+    presenter_switch()
 else:  # the server imports this script once, at its start, for `app`
     # A folder named pages/ makes Streamlit look for scripts in it until a run has called st.navigation:
     # a deep link to a fresh server would be greeted with "Page not found".

@@ -87,7 +87,7 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def kilobytes(n: int) -> str:
-    return f"{n / 1000:,.0f} kB"
+    return f"{n / 1024:,.0f} KB"
 
 
 class Run:
@@ -141,16 +141,16 @@ def test_the_price_of_memory(pages):
     assert MEMORY.facts == {
         "bound": f"{bound.traces['cit'].sizes.max()}",
         "all_size": f"{everything.final_size:,}",
-        "all_bytes": kilobytes(everything.largest_bytes),
+        "all_bytes": f"{everything.largest_bytes:,}",
         "all_after": percent(free.right("incremental")),
         "cit_after": percent(free.right("cit")),
         "cit_size": f"{cit.final_size}",
-        "cit_bytes": kilobytes(cit.largest_bytes),
+        "cit_bytes": f"{cit.largest_bytes:,}",
         "cit_small": percent(bound.right("cit")),
         "hybrid_small": percent(bound.right("hybrid")),
         "active_after": percent(free.right("active")),
         "active_small": percent(bound.right("active")),
-        "window_bytes": kilobytes(bound.metrics("active").window_bytes),
+        "window_bytes": f"{bound.metrics('active').window_bytes:,}",
     }
     after = {name: free.right(name) for name in free.traces}
     assert max(after, key=after.get) == "incremental"
@@ -330,6 +330,20 @@ def test_a_student_walks_through_a_lesson():
             assert lab.title() == "Drift lab · TML-CD Lab"
             lab.get_by_text(says).wait_for()
             lab.wait_for_selector(".player[data-time]")
+        lab.get_by_role("slider", name="Threshold h").focus()
+        lab.keyboard.press("ArrowRight")
+        lab.wait_for_url("**h=26*")
+        lab.get_by_text("Make a lesson of these settings").click()
+        lab.get_by_role("textbox", name="Title").fill("Mine")
+        lab.keyboard.press("Enter")
+        made = lab.get_by_test_id("stCode").filter(has_text="title=Mine").inner_text().strip()
+        assert made.startswith(f"{address}/drift-lab?") and "h=26" in made and "old" not in made
+        mine = context.new_page()
+        mine.goto(made)
+        ready(mine)
+        assert mine.locator(".st-key-banner").inner_text().strip() == "Mine"
+        assert mine.get_by_role("slider", name="Threshold h").input_value() == "26"
+
         page.get_by_text("Show it").click()
         answer.wait_for()
         page.get_by_text("Fit it on the chip").click()

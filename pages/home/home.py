@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.classroom import invitation
 from pages.menu import ways_in
 from pages.player import player
 from pages.widgets import faults_as_messages
@@ -24,6 +25,7 @@ st.markdown(
     "memory, one **tests** its own accuracy and starts afresh at an alarm, one does **both**. "
     "Here they listen to two spoken words, which half-way swap their meanings: watch them fall and recover."
 )
+invitation()
 with faults_as_messages():
     player(shipped_run(), "home", start="begin", autoplay=True)
 st.page_link(

@@ -11,7 +11,8 @@ Settings = dict[str, str | list[str]]
 
 def link(page: str, settings: Settings, title: str, question: str) -> str:
     """The address, relative to any page, that opens `page` with these settings and a question above them."""
-    return f"{page}?{urlencode({**settings, 'title': title, 'question': question}, doseq=True)}"
+    words = {key: text for key, text in (("title", title), ("question", question)) if text}
+    return f"{page}?{urlencode(settings | words, doseq=True)}"
 
 
 @dataclass(frozen=True)
@@ -103,25 +104,25 @@ LESSONS = (
             "window": "50",
             "p": "50",
         },
-        answer="It stores {all_size} samples, {all_bytes}, and is right in {all_after} of the cases after the change. "
-        "Condensing-in-Time reaches {cit_after} with {cit_size} samples, {cit_bytes}: only mistakes are worth "
-        "storing.\n\nWith {bound} samples Condensing-in-Time and Hybrid fall to {cit_small} and {hybrid_small}: they "
-        "push out good old samples to make room for each new mistake. Active falls only from {active_after} to "
+        answer="It stores {all_size} samples, {all_bytes} bytes, and is right in {all_after} of the cases after the "
+        "change. Condensing-in-Time reaches {cit_after} with {cit_size} samples, {cit_bytes} bytes: only mistakes are "
+        "worth storing.\n\nWith {bound} samples Condensing-in-Time and Hybrid fall to {cit_small} and {hybrid_small}: "
+        "they push out good old samples to make room for each new mistake. Active falls only from {active_after} to "
         "{active_small}: it stores nothing between alarms, and what it keeps is condensed. But its window costs as "
-        "much again, {window_bytes}.",
+        "much again, {window_bytes} bytes.",
         facts={
             "bound": "50",
             "all_size": "3,200",
-            "all_bytes": "9,178 kB",
+            "all_bytes": "9,177,600",
             "all_after": "90 %",
             "cit_after": "88 %",
             "cit_size": "338",
-            "cit_bytes": "969 kB",
+            "cit_bytes": "969,384",
             "cit_small": "79 %",
             "hybrid_small": "79 %",
             "active_after": "83 %",
             "active_small": "81 %",
-            "window_bytes": "143 kB",
+            "window_bytes": "143,400",
         },
     ),
     Lesson(
@@ -226,8 +227,8 @@ LESSONS = (
         "{lost_small} instead of {lost} points (± {error}): what costs is |T| = {size} instead of {reference}, not "
         "the bytes. The paper's own way, {slow} Hz, needs {needed_slow} bytes.",
         facts={
-            "needed_kb": "377 kB",
-            "ram_kb": "98 kB",
+            "needed_kb": "368 KB",
+            "ram_kb": "96 KB",
             "size": "50",
             "needed": "376,784",
             "ram": "98,304",

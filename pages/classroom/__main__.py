@@ -1,0 +1,74 @@
+"""`make classroom`: serve the app to the local network over https, so that the students' microphones work."""
+
+import argparse
+import os
+import socket
+import sys
+from pathlib import Path
+
+from pages.classroom import ADDRESSES
+from pages.classroom.network import lan_addresses
+
+ROOT = Path(__file__).parents[2]
+# Beside the addresses: for https://HOSTNAME:8501 and for the teacher's own browser.
+LOCAL = ("localhost", "127.0.0.1")
+# As in .streamlit/config.toml, and said again: a user's own configuration is not to loosen them for a whole room.
+SAFE = {
+    "server.maxUploadSize": "10",
+    "server.enableXsrfProtection": "true",
+    "server.enableCORS": "true",
+    "client.showErrorDetails": "none",
+    "client.toolbarMode": "viewer",
+    "server.headless": "true",
+    "browser.gatherUsageStats": "false",
+}
+TOLD = """
+  Students, in the same network, open   {first}
+  {others}or scan the code on the Home page.
+
+  Their browser will warn that it does not know the certificate, which this machine made for itself:
+  "Advanced", then "Proceed" (Chrome, Edge), "Accept the Risk" (Firefox), "visit this website" (Safari).
+  SHA-256 of the certificate: {fingerprint}
+
+  If they cannot reach it, this machine's firewall or the wireless network keeps port {port} closed.
+"""
+
+
+def main() -> None:
+    """Find the addresses, make the certificate, and become the server."""
+    parser = argparse.ArgumentParser(prog="make classroom", description=__doc__)
+    parser.add_argument("--port", type=int, default=8501)
+    parser.add_argument(
+        "--address", action="append", default=[], help="an address or name of this machine to show first"
+    )
+    chosen = parser.parse_args()
+    found = list(dict.fromkeys([*chosen.address, *lan_addresses()]))
+    if not found:
+        sys.exit("This machine is in no network. Join one, or name its address: make classroom ADDRESS=192.168.1.5")
+
+    from pages.classroom.certificate import certificate
+    from tmlcd_core.datasets.cache import cache_folder
+
+    host = socket.gethostname().split(".")[0]
+    names = dict.fromkeys([*found, host, f"{host}.local", *LOCAL])
+    made = certificate(list(names), cache_folder() / "classroom")
+    urls = [f"https://{address}:{chosen.port}" for address in found]
+    others = "".join(f"or {url}\n  " for url in urls[1:])
+    print(TOLD.format(first=urls[0], others=others, fingerprint=made.fingerprint, port=chosen.port), flush=True)
+
+    settings = SAFE | {
+        "server.address": "0.0.0.0",
+        "server.port": str(chosen.port),
+        "server.sslCertFile": str(made.file),
+        "server.sslKeyFile": str(made.key_file),
+        "browser.serverAddress": found[0],
+    }
+    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    for name, value in settings.items():
+        command += [f"--{name}", value]
+    os.chdir(ROOT)
+    os.execve(sys.executable, command, os.environ | {ADDRESSES: " ".join(urls)})
+
+
+if __name__ == "__main__":
+    main()
