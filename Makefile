@@ -7,7 +7,8 @@ export PYTHONDONTWRITEBYTECODE ?=
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: run classroom test test-slow firmware-test arm-tools lint bench screenshots browser clean
+.PHONY: run classroom test test-slow notebooks notebooks-refresh firmware-test arm-tools lint bench screenshots browser \
+	clean
 
 run: $(VENV)/.run
 	$(BIN)/python -m streamlit run app.py
@@ -22,6 +23,13 @@ test: $(VENV)/.dev browser lint
 
 test-slow: $(VENV)/.dev browser
 	$(BIN)/python -m pytest -n 2
+
+# JupyterLab on the notebooks; `notebooks-refresh` runs them all and stores what they show.
+notebooks: $(VENV)/.notebooks
+	$(BIN)/python -m jupyterlab --notebook-dir=notebooks
+
+notebooks-refresh: $(VENV)/.notebooks
+	$(BIN)/python notebooks/refresh.py
 
 # The exported C code with GNU's compiler and QEMU as well; `make test` runs it with what PyPI has.
 firmware-test: $(VENV)/.dev arm-tools
@@ -47,9 +55,13 @@ $(VENV)/.run: requirements.txt | $(VENV)/bin/python
 	$(BIN)/python -m tmlcd_core compile
 	@touch $@
 
-$(VENV)/.dev: requirements.txt requirements-dev.txt | $(VENV)/bin/python
+$(VENV)/.notebooks: requirements.txt notebooks/requirements.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r notebooks/requirements.txt
+	@touch $@
+
+$(VENV)/.dev: requirements.txt notebooks/requirements.txt requirements-dev.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
-	@touch $@ $(VENV)/.run
+	@touch $@ $(VENV)/.run $(VENV)/.notebooks
 
 # Debian's Chromium where apt-get may be used; elsewhere the browser tests skip themselves with one loud line.
 browser:
