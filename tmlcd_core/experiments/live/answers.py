@@ -15,8 +15,10 @@ class Ballot:
     """What one learner makes of a take."""
 
     prediction: str
-    votes: dict[str, float]  # share of the k nearest takes for each word it knows, 0..1
-    confidence: float  # 0..1: how much nearer the predicted word is than the others; 1 / words is a guess
+    votes: dict[
+        str, float
+    ]  # how near each word is, as shares: its nearest take votes with the 8th power of 1 / distance
+    confidence: float  # the predicted word's share, 0..1
     nearest: tuple[tuple[str, float], ...]  # id and distance of the stored takes, nearest first
 
 

@@ -11,7 +11,7 @@ from tmlcd_core.experiments.live.answers import Ballot, LiveCurve, Verdict
 from tmlcd_core.learners import StreamLearner
 
 TAPS = 10  # answers that the accuracy is averaged over
-SHARPNESS = 8.0  # power of the distances in the confidence; see `confidence`
+SHARPNESS = 8.0  # power of the distances in `closeness`, at which it matches the share of right answers
 NEAREST = 5  # stored takes shown with an answer
 CLOSEST = 1e-9  # a distance of 0 has an inverse, too
 
@@ -49,15 +49,14 @@ class Pupil:
         return [self._id_of[row.tobytes()] for row in self.learner.samples_]
 
     def vote(self, x: NDArray[np.float32]) -> Ballot:
-        learner = self.learner
-        shares = learner.predict_proba(x[None])[0]
-        every = learner.neighbours(x[None], k=len(learner))
-        distances, labels = every.distances[0], every.labels[0]
-        prediction = str(learner.classes_[shares.argmax()])
+        prediction = str(self.learner.predict(x[None])[0])
+        every = self.learner.neighbours(x[None], k=len(self.learner))
+        votes = closeness(every.distances[0], every.labels[0])
         stored = self.stored()
-        nearest = [(stored[p], float(d)) for p, d in zip(every.positions[0, :NEAREST], distances, strict=False)]
-        votes = {str(word): float(share) for word, share in zip(learner.classes_, shares, strict=True)}
-        return Ballot(prediction, votes, confidence(prediction, distances, labels), tuple(nearest))
+        nearest = zip(every.positions[0, :NEAREST], every.distances[0, :NEAREST], strict=True)
+        return Ballot(
+            prediction, votes, votes[prediction], tuple((stored[place], float(distance)) for place, distance in nearest)
+        )
 
     def take_in(self, take: str, x: NDArray[np.float32], word: str) -> None:
         self._id_of[x.tobytes()] = take
@@ -109,15 +108,15 @@ def running_accuracy(correct: NDArray[np.bool_], taps: int = TAPS) -> NDArray[np
     return (hits[last] - hits[first]) / np.maximum(last - first, 1)
 
 
-def confidence(prediction: str, distances: NDArray[np.float64], labels: NDArray) -> float:
-    """How sure: the nearest take of each word weighs d^-8, and the predicted word's share of that is the answer.
+def closeness(distances: NDArray[np.float64], labels: NDArray) -> dict[str, float]:
+    """How near each word is, as shares: its nearest take votes with distance^-SHARPNESS.
 
-    >>> confidence("yes", np.array([1.0, 2.0]), np.array(["yes", "no"])) > 0.99
-    True
+    A kNN with k = 1 has one vote; this tells how narrowly it was won.
+
+    >>> {word: round(share, 3) for word, share in closeness(np.array([1.0, 2.0]), np.array(["yes", "no"])).items()}
+    {'no': 0.004, 'yes': 0.996}
     """
-    scale = max(float(distances.min()), CLOSEST)
-    weights = {
-        str(word): (scale / max(float(distances[labels == word].min()), CLOSEST)) ** SHARPNESS
-        for word in np.unique(labels)
-    }
-    return weights.get(prediction, 0.0) / sum(weights.values())
+    nearest = {str(word): max(float(distances[labels == word].min()), CLOSEST) for word in np.unique(labels)}
+    least = min(nearest.values())
+    weights = {word: (least / distance) ** SHARPNESS for word, distance in nearest.items()}
+    return {word: weight / sum(weights.values()) for word, weight in weights.items()}

@@ -39,9 +39,31 @@ def cosines(count: int, bands: int) -> NDArray[np.float64]:
     return np.sqrt(2 / bands) * np.cos(rows)
 
 
-def at_times(track: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows of a track (frames, d) at fractional places, interpolated."""
-    before = np.clip(places.astype(int), 0, len(track) - 2) if len(track) > 1 else np.zeros(len(places), int)
+def smoothed(track: NDArray[np.float64], frames: int) -> NDArray[np.float64]:
+    """A track (frames, d) averaged along time under a Hann window of this many frames, an odd number."""
+    window = np.hanning(frames + 2)[1:-1]
+    padded = np.pad(track, ((frames // 2, frames // 2), (0, 0)), mode="edge")
+    return np.tensordot(np.lib.stride_tricks.sliding_window_view(padded, frames, axis=0), window / window.sum(), 1)
+
+
+def resampled(track: NDArray[np.float64], frames: int, by_change: float) -> NDArray[np.float64]:
+    """A track at a fixed number of moments, so that a word said slowly and quickly gives the same.
+
+    The moments are spread evenly over a clock that runs by time and, with the share `by_change`, by how much the track
+    changes: long vowels get shorter, quick transitions longer ("trace segmentation").
+
+    >>> resampled(np.array([[0.0], [1.0], [2.0], [2.0], [2.0]]), 3, by_change=1.0).ravel().tolist()
+    [0.0, 1.0, 2.0]
+
+    References
+    ----------
+    Kuhn, Tomaschewski: Improvements in isolated word recognition, IEEE Trans. ASSP 31, 1983.
+    """
+    steps = np.sqrt((np.diff(track, axis=0) ** 2).sum(axis=1))
+    even = np.full(len(steps), 1 / max(len(steps), 1))
+    clock = (1 - by_change) * even + by_change * (steps / total if (total := steps.sum()) > 0 else even)
+    places = np.interp(np.linspace(0, clock.sum(), frames), np.r_[0, np.cumsum(clock)], np.arange(len(track)))
+    before = np.minimum(places.astype(int), max(len(track) - 2, 0))
     after = np.minimum(before + 1, len(track) - 1)
     share = (places - before)[:, None]
     return (1 - share) * track[before] + share * track[after]

@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 from tmlcd_core.features.audio import fit_length
 from tmlcd_core.features.extractor import PAPER_FILTER, Extractor
 from tmlcd_core.features.stem import N_FILTERS
-from tmlcd_core.features.voice.cepstra import at_times, cosines, mel_power
+from tmlcd_core.features.voice.cepstra import EPSILON, cosines, mel_power, resampled, smoothed
 from tmlcd_core.features.voice.take import Take
 from tmlcd_core.features.voice.words import VOICE_RATE
 
 LEAD = 0.03  # seconds kept before the word, and after it: its weakest beginnings and ends
 FADE = 0.01  # seconds over which the recording is faded out beyond them
 LEVEL = 0.1  # root mean square to which the word is brought
+QUIET = VOICE_RATE // 20  # samples beside the word that show the background, 50 ms or more …
+EDGE = 3  # … without the frames at their ends, which are half empty
 DECIBELS = 10 / np.log(10)
 
 
@@ -43,17 +45,28 @@ def aligned(take: Take, rate: int = VOICE_RATE) -> NDArray[np.float32]:
 
 
 def trimmed(take: Take) -> NDArray[np.float32]:
-    """The word with LEAD around it, faded at the ends, its level normalised."""
-    first = max(0, round((take.start - LEAD) * VOICE_RATE))
-    word = take.samples[first : round((take.stop + LEAD) * VOICE_RATE)].astype(np.float32)
-    fade = np.ones(len(word), np.float32)
-    ramp = np.linspace(0, 1, round(FADE * VOICE_RATE), dtype=np.float32)
-    size = min(len(ramp), len(word) // 2)
+    """The word with LEAD around it, faded where the recording goes on, its level normalised."""
+    first, last = _span(take)
+    word = take.samples[first:last] * np.float32(gain(take))
+    size = min(round(FADE * VOICE_RATE), len(word) // 2)
+    ramp = np.linspace(0, 1, size, dtype=np.float32)
     if first > 0:
-        fade[:size] = ramp[:size]
-    fade[len(word) - size :] = ramp[:size][::-1]
-    word = word * fade
-    return word * np.float32(LEVEL / max(float(np.sqrt(np.mean(word.astype(np.float64) ** 2))), 1e-9))
+        word[:size] *= ramp
+    if last < len(take.samples):
+        word[len(word) - size :] *= ramp[::-1]
+    return word
+
+
+def gain(take: Take) -> float:
+    """What brings the word to the normal level."""
+    first, last = _span(take)
+    power = float(np.mean(np.square(take.samples[first:last], dtype=np.float64)))
+    return LEVEL / max(power**0.5, 1e-9)
+
+
+def _span(take: Take) -> tuple[int, int]:
+    first = max(0, round((take.start - LEAD) * VOICE_RATE))
+    return first, min(len(take.samples), round((take.stop + LEAD) * VOICE_RATE))
 
 
 class VoiceExtractor(ABC):
@@ -138,17 +151,25 @@ class LogMelVoice(VoiceExtractor):
 
 
 class WordVoice(VoiceExtractor):
-    """Cepstra of the word, stretched to a fixed number of frames."""
+    """Cepstra of the word, less the background, at a fixed number of moments of it.
+
+    Decided on the cepstra of three of the six people of the Free Spoken Digit Dataset, and on five telephone voices
+    made to vary: the mean of the cepstra tells words apart (subtracting it costs 1.5 points), the differences in
+    time and the length of the word add nothing, higher cepstra deserve more weight.
+    """
 
     name, title = "word", "Cepstra of the word"
-    explain = (
-        "Cepstra of 32 mel bands of the trimmed word less their mean, at 24 moments spread over it, and how long it is."
-    )
-    bands, count, frames, range_db = 32, 12, 24, 45.0
+    explain = "12 cepstra of the trimmed word, less the background, at 16 moments spread over it."
+    bands, count, moments = 32, 12, 16
+    range_db = 30.0  # below the word's loudest: deeper is background
+    smooth = 13  # frames of 5 ms
+    by_change = 0.5
+    residue = 0.1  # of the background's power, which is left when it is subtracted
+    lifter = 0.5  # cepstrum i weighs i^0.5
 
     @property
     def n_features(self) -> int:
-        return self.frames * self.count
+        return self.moments * self.count
 
     def transform(self, takes: Sequence[Take]) -> NDArray[np.float32]:
         return np.stack([self._vector(take) for take in takes])
@@ -158,15 +179,24 @@ class WordVoice(VoiceExtractor):
 
     def _decibels(self, take: Take) -> NDArray[np.float64]:
         power = mel_power(trimmed(take), self.bands)
-        decibels = DECIBELS * np.log(power)
+        floor = self._background(take)
+        power = np.maximum(power - floor, self.residue * floor)
+        decibels = DECIBELS * np.log(power + EPSILON)
         return np.maximum(decibels - decibels.max(), -self.range_db)
 
+    def _background(self, take: Take) -> NDArray[np.float64]:
+        """Mean power in the bands where the recording does not hold the word, scaled as the word is; or nothing."""
+        around = round((take.start - 2 * LEAD) * VOICE_RATE), round((take.stop + 2 * LEAD) * VOICE_RATE)
+        parts = [part for part in (take.samples[: max(around[0], 0)], take.samples[around[1] :]) if len(part) >= QUIET]
+        if not parts:
+            return np.zeros(self.bands)
+        power = np.concatenate([mel_power(part, self.bands)[EDGE:-EDGE] for part in parts]).mean(axis=0)
+        return power * gain(take) ** 2
+
     def _vector(self, take: Take) -> NDArray[np.float32]:
-        cepstra = self._decibels(take) @ cosines(self.count, self.bands).T
-        places = np.linspace(0, len(cepstra) - 1, self.frames)
-        track = at_times(cepstra, places)
-        track -= track.mean(axis=0)
-        return track.ravel().astype(np.float32)
+        weights = np.arange(1, self.count + 1) ** self.lifter
+        cepstra = smoothed(self._decibels(take), self.smooth) @ cosines(self.count, self.bands).T * weights
+        return resampled(cepstra, self.moments, self.by_change).ravel().astype(np.float32)
 
 
 VOICE_EXTRACTORS: dict[str, VoiceExtractor] = {
