@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.errors import AudioError
 from tmlcd_core.features.audio import check_audio, read_sound
-from tmlcd_core.features.voice.words import VOICE_RATE, find_words, loudest, measure
+from tmlcd_core.features.voice.words import VOICE_RATE, find_words, is_voiced, loudest, measure
 
 Source = bytes | str | Path | tuple[ArrayLike, int]
 
@@ -28,6 +28,7 @@ CLIPPING_PEAK = 0.9
 CLIPPED_RUN, CLIPPED_RUNS = 3, 3  # … this many samples in a row, this often: an overdriven input
 QUIET_PEAK = 0.01  # -40 dB: a microphone far away or turned down
 LONG_WORD = 1.2  # seconds
+FULL_REMARK = "the word fills the recording: leave some silence before and after it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +85,11 @@ def open_take(source: Source) -> Take:
     samples, remarks = _open(source, LONGEST_TAKE, "a long take, which is cut into words, may have 30")
     levels = measure(samples)
     words = find_words(levels)
-    if not words:
-        raise AudioError(_why_nothing(levels.decibels))
-    return _take(samples, *loudest(levels, words), remarks)
+    if words:
+        return _take(samples, *loudest(levels, words), remarks)
+    if is_voiced(samples):
+        return _take(samples, 0.0, len(samples) / VOICE_RATE, (*remarks, FULL_REMARK))
+    raise AudioError(_why_nothing(levels.decibels))
 
 
 def cut_words(source: Source) -> list[Take]:

@@ -19,7 +19,10 @@ FFT = 512
 EDGES = (100, 300, 700, 1_500, 2_500, 4_000, 7_000)  # Hz: bands of about equal importance to speech, without hum
 QUIET_SHARE, FEWEST_QUIET = 0.2, 20  # of the frames, the quietest, and at least 100 ms: the background
 ENTER_DB, STAY_DB = 8.0, 3.0  # above the background: a word begins where the first is reached, and ends at the second
-ROUNDS = 2  # of estimating the background from what is below STAY_DB
+ROUNDS = 2  # of estimating the background anew from what is below STAY_DB …
+MOST_RISE = 2.0  # … which may at most double it: the quietest part is a low estimate, not a wrong one
+VOICED_SHARE, VOICED_PERIOD = 0.6, 0.6  # of the frames, and the correlation with a period later: a voice throughout
+LOUD = 0.02  # root mean square, -34 dB: a steady sound that is softer is the mains' hum
 RANGE_DB, TRIMMED_RANGE_DB = 55.0, 40.0  # what lies deeper below the peak is no speech
 TRIMMED_SECONDS = 0.75  # a recorder takes a second; a shorter recording was trimmed, and may begin with the word …
 BELIEVED_DB = 35.0  # … unless its quietest part lies this far below its peak
@@ -58,11 +61,12 @@ def measure(samples: NDArray[np.float32]) -> Levels:
         return Levels(decibels, spectra, decibels > STAY_DB)
     least = peak * 10 ** (-RANGE_DB / 10)
     floor = np.maximum(bands[quiet].mean(axis=0), least)
+    highest = MOST_RISE * floor
     for _ in range(ROUNDS):
         decibels = 10 * np.log10((bands / floor).mean(axis=1))
         still = decibels < STAY_DB
         if still.sum() >= FEWEST_QUIET:
-            floor = np.maximum(bands[still].mean(axis=0), least)
+            floor = np.clip(bands[still].mean(axis=0), least, highest)
     decibels = 10 * np.log10((bands / floor).mean(axis=1))
     return Levels(decibels, spectra, decibels > STAY_DB)
 
@@ -113,6 +117,19 @@ def loudest(levels: Levels, words: list[tuple[float, float]]) -> tuple[float, fl
         return float(np.maximum(levels.decibels[first : last + 1], 0).sum())
 
     return max(words, key=weight)
+
+
+def is_voiced(samples: NDArray[np.float32]) -> bool:
+    """Whether a recording is one loud voiced sound from end to end, as a vowel trimmed to its bare length is."""
+    if np.sqrt(np.mean(np.square(samples, dtype=np.float64))) < LOUD:
+        return False
+    size, longest, shortest = 800, VOICE_RATE // 70, VOICE_RATE // 400  # 50 ms; periods of voices, 70 to 400 Hz
+    frames = np.lib.stride_tricks.sliding_window_view(samples.astype(np.float64), size)[:: size // 2]
+    frames = frames - frames.mean(axis=1, keepdims=True)
+    power = np.abs(np.fft.rfft(frames, 2 * size)) ** 2
+    correlation = np.fft.irfft(power)[:, :longest] / np.maximum((frames**2).sum(axis=1, keepdims=True), EPSILON)
+    correlation /= 1 - np.arange(longest) / size  # fewer products at longer lags
+    return float(np.mean(correlation[:, shortest:].max(axis=1) > VOICED_PERIOD)) > VOICED_SHARE
 
 
 def _runs(levels: Levels) -> list[tuple[int, int]]:
