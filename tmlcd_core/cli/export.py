@@ -12,12 +12,17 @@ from tmlcd_core.errors import ConfigError, DataError, ExportError
 from tmlcd_core.progress import terminal_bar
 
 TRAINING = 100  # clips per word (paper, Sec. 7.3)
+LARGEST_SESSION = 64 * 2**20  # bytes
 
 
 def register(commands: Any) -> None:
     parser = add_command(commands, "export", "a fitted model as a C project for a microcontroller", _export)
     parser.add_argument("--board", default="stm32f401", help="stm32h743, stm32f767 or stm32f401 (%(default)s)")
     parser.add_argument("--out", type=Path, required=True, help="folder to write, or a file that ends in .zip")
+    parser.add_argument(
+        "--model", type=Path, metavar="SESSION", help="a saved session of the live page instead of --data and --classes"
+    )
+    parser.add_argument("--learner", default="hybrid", help="of the session: cit, active or hybrid (%(default)s)")
     parser.add_argument("--data", default="speech", help="a name from `data list`, or a folder of clips (%(default)s)")
     parser.add_argument(
         "--classes", nargs="+", metavar="WORD", default=["yes", "no"], help="what to tell apart (yes no)"
@@ -37,11 +42,11 @@ def _export(options: argparse.Namespace) -> Report:
     from tmlcd_core.mcu import export_firmware, find_board
 
     find_board(options.board)
+    if options.model is not None:
+        return _export_session(options)
     if options.train < 1:
         raise ConfigError(f"--train is {options.train}; ask for at least 1 clip per class")
-    # The window keeps its length in time: the paper takes 512 samples at 22,050 Hz and 128 at 4,410.
-    window = 512 if options.sample_rate > 11_025 else 256 if options.sample_rate > 5_512 else 128
-    extractor = Extractor(sample_rate=options.sample_rate, n_fft=window, hop=window)
+    extractor = Extractor.at_rate(options.sample_rate)
     source = open_source(options.data, options.classes, progress=terminal_bar())
     if source.kind != "audio":
         raise DataError(f"{options.data} holds {source.kind}s; the exported project listens to sound: choose clips")
@@ -55,16 +60,42 @@ def _export(options: argparse.Namespace) -> Report:
         store=options.store,
         classes=options.later,
     )
+    return _written(firmware, len(model), options.out)
+
+
+def _export_session(options: argparse.Namespace) -> Report:
+    from tmlcd_core.experiments.live import LiveSession, session_project
+
     try:
-        _write(firmware, options.out)
+        if options.model.stat().st_size > LARGEST_SESSION:
+            raise DataError(f"{options.model} is too large for a session: give a file that the live page has saved")
+        saved = options.model.read_bytes()
     except OSError as error:
-        raise ExportError(f"{options.out} cannot be written ({error.strerror}): choose another --out") from error
+        raise DataError(f"{options.model} cannot be read ({error.strerror}): give a saved session") from error
+    project = session_project(
+        LiveSession.open(saved), options.board, options.learner, options.sample_rate, options.layout, options.store
+    )
+    report = _written(project.firmware, project.stored, options.out)
+    found = {
+        "learner": options.learner,
+        "accuracy_board": project.accuracy_board,
+        "accuracy_page": project.accuracy_page,
+        "remark": project.remark,
+    }
+    return Report({**report.data, **found}, f"{report.text}\n{project.remark}")
+
+
+def _written(firmware: Any, stored: int, out: Path) -> Report:
+    try:
+        _write(firmware, out)
+    except OSError as error:
+        raise ExportError(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     table = firmware.budget
     found = {
-        "out": options.out,
+        "out": out,
         "board": firmware.board.name,
         "classes": firmware.classes,
-        "stored": len(model),
+        "stored": stored,
         "configuration": firmware.configuration,
         "fused": firmware.fused,
         "needed": table.needed,
@@ -72,7 +103,7 @@ def _export(options: argparse.Namespace) -> Report:
         "rows": table.rows,
     }
     text = (
-        f"{options.out}: {', '.join(firmware.classes)} for the {firmware.board.title}, {len(model)} of at most "
+        f"{out}: {', '.join(firmware.classes)} for the {firmware.board.title}, {stored} of at most "
         f"{firmware.configuration.samples} samples in {firmware.configuration.store}\n"
         f"{table.needed:,} of {firmware.board.ram:,} bytes of RAM; README.md in it says how to build, flash and feed it"
     )

@@ -121,6 +121,12 @@ class Extractor:
         if self.engine not in ("numba", "torch"):
             raise ConfigError(f"engine={self.engine!r}: choose 'numba' or 'torch'")
 
+    @classmethod
+    def at_rate(cls, sample_rate: int) -> Extractor:
+        """The paper's filter at another rate: the window keeps its length in time (512 samples at 22,050 Hz)."""
+        window = 512 if sample_rate > 11_025 else 256 if sample_rate > 5_512 else 128
+        return cls(sample_rate=sample_rate, n_fft=window, hop=window)
+
     @property
     def samples(self) -> int:
         """Samples of one clip."""

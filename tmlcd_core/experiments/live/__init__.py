@@ -2,6 +2,7 @@
 
 from tmlcd_core.experiments.live.answers import Answer, Ballot, Guide, LiveCurve, Outcome, Verdict
 from tmlcd_core.experiments.live.drifts import FAULTS, KINDS
+from tmlcd_core.experiments.live.project import SessionProject, session_project
 from tmlcd_core.experiments.live.session import (
     GOOD_START,
     LONGEST_NAME,
@@ -29,7 +30,9 @@ __all__ = [
     "LiveSession",
     "LiveSettings",
     "Outcome",
+    "SessionProject",
     "Verdict",
     "clean_name",
+    "session_project",
     "warm_up",
 ]

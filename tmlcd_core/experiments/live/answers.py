@@ -15,9 +15,7 @@ class Ballot:
     """What one learner makes of a take."""
 
     prediction: str
-    votes: dict[
-        str, float
-    ]  # how near each word is, as shares: its nearest take votes with 1 / distance^16
+    votes: dict[str, float]  # how near each word is, as shares: its nearest take votes with 1 / distance^16
     confidence: float  # the predicted word's share, 0..1
     nearest: tuple[tuple[str, float], ...]  # id and distance of the stored takes, nearest first
 

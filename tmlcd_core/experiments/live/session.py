@@ -247,6 +247,16 @@ class LiveSession:
         self.model(learner)
         return self._replayed()[learner].stored()
 
+    def through(
+        self, X: Mapping[str, NDArray[np.float32]], learners: Sequence[str], settings: LiveSettings
+    ) -> LiveSession:
+        """The same log seen through other features, a vector for every take that has a word."""
+        other = copy.copy(self)
+        other.change(learners=learners, settings=settings)
+        other.events = [event for event in self.events if event["do"] != "say" or event["take"] in X]
+        other._X = dict(X)
+        return other
+
     # -- files -------------------------------------------------------------------------------------------------------
 
     def save(self) -> bytes:

@@ -11,7 +11,9 @@ from tmlcd_core.experiments.live.answers import Ballot, LiveCurve, Verdict
 from tmlcd_core.learners import StreamLearner
 
 TAPS = 10  # answers that the accuracy is averaged over
-SHARPNESS = 16.0  # power of 1 / distance in `closeness`: with 16 the confidence is the share of right answers (measured)
+SHARPNESS = (
+    16.0  # power of 1 / distance in `closeness`: with 16 the confidence is the share of right answers (measured)
+)
 NEAREST = 5  # stored takes shown with an answer
 CLOSEST = 1e-9  # a distance of 0 has an inverse, too
 
