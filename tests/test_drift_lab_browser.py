@@ -59,6 +59,20 @@ def test_the_sample_under_the_cursor_and_a_session_of_ones_own(server, visit):  
     assert other.get_by_role("heading", name="Sample 40").count() == 0
 
 
+def test_a_sound_and_its_neighbours_can_be_heard(server, visit):  # noqa: F811
+    page = with_player(visit, f"{server}/drift-lab?per_class=150&train=20&learners=Hybrid+Tiny+kNN")
+    paused(page, 40)
+    page.get_by_role("heading", name="Sample 40").wait_for()
+    page.locator("audio").first.wait_for(state="attached")
+    assert page.locator("audio").count() == 1
+    page.get_by_role("radio", name="2", exact=True).click()
+    page.wait_for_function("() => document.querySelectorAll('audio').length === 2")
+    sources = page.locator("audio").evaluate_all("all => all.map(audio => audio.src)")
+    assert len(set(sources)) == 2
+    for source in sources:
+        assert page.request.get(source).body().startswith(b"RIFF")
+
+
 def test_twenty_runs_with_bands_and_a_cancel_that_works(server, visit):  # noqa: F811
     page = with_player(visit, f"{server}/{QUICK}&per_class=1500&lambda=4")
     digest = data(page, "digest")

@@ -2,6 +2,7 @@
 
 import base64
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def show_medium(medium: NDArray, label: str) -> None:
     what = "Spectrogram: time to the right, frequency upwards." if heard else "The image."
     st.image(picture(medium), caption=what, width="stretch")
     if heard:
-        st.audio(wav(medium, RATE), format="audio/wav")
+        st.audio(wav(medium, RATE), format="audio/wav", alt=f"Hear the sample, “{label}”")
 
 
 def opinion(found: LabRun, sample: int, name: str, view: Closeup, label: str) -> None:
@@ -65,25 +66,39 @@ def opinion(found: LabRun, sample: int, name: str, view: Closeup, label: str) ->
     word = as_text(view.said)
     st.markdown(f"{icon} **{name}** said “{word}”" + ("" if right else f" instead of “{as_text(label)}”"))
     st.caption(f"{len(view.neighbours)} of |T| = {view.size} voted; the nearest:")
-    rows: dict[str, Any] = {}
     near = view.neighbours[:SHOWN]
-    if found.stream.X.shape[1] != 2:
-        pictures = [neighbour_picture(found, one) for one in near]
-        if all(pictures):
-            rows["sample"] = pictures
+    in_plane = view.plane is not None
+    media = [None if in_plane else found.material.medium(one.origin, one.index) for one in near]
+    rows: dict[str, Any] = {"place": list(range(1, len(near) + 1))}
+    if near and not any(medium is None for medium in media):
+        rows["sample"] = [
+            thumbnail(found.trial.data, one.origin, one.index, np.asarray(medium))
+            for one, medium in zip(near, media, strict=True)
+        ]
     rows["label"] = [one.label for one in near]
-    rows["age"] = ["initial" if one.age is None else str(one.age) for one in near]
+    rows["age"] = ["initial" if one.age is None else f"{one.age:,}" for one in near]
+    rows["distance"] = [one.distance for one in near]
     config = {
-        "sample": st.column_config.ImageColumn("", width=60),
-        "age": st.column_config.TextColumn("age", help="Samples since it was learned"),
+        "place": st.column_config.NumberColumn("", width=30),
+        "sample": st.column_config.ImageColumn("", width=55),
+        "age": st.column_config.TextColumn("age", help="Samples since it was learned; initial: there from the start"),
+        "distance": st.column_config.NumberColumn("distance", format="%.3g", help="Euclidean, between features"),
     }
     st.dataframe(rows, hide_index=True, column_config=config, row_height=44 if "sample" in rows else 30)
+    hear(name, sample, near, media)
     if view.plane is not None:
         here = found.stream.X[sample]
         figure = plane_figure(view.plane, view.labels, here, view.plane[list(view.voters)], name)
-        st.plotly_chart(figure, key=f"plane {name}", config={"displayModeBar": False})
+        told = f"T of {name}: {view.size} points of {len(set(view.labels))} classes, the sample and its neighbours."
+        st.plotly_chart(figure, key=f"plane {name}", config={"displayModeBar": False}, alt=told)
 
 
-def neighbour_picture(found: LabRun, one: Neighbour) -> str | None:
-    medium = found.material.medium(one.origin, one.index)
-    return None if medium is None else thumbnail(found.trial.data, one.origin, one.index, np.asarray(medium))
+def hear(name: str, sample: int, near: Sequence[Neighbour], media: Sequence[NDArray | None]) -> None:
+    """One of the neighbours to be heard, where they are sounds."""
+    sounds = {place: medium for place, medium in enumerate(media, 1) if medium is not None and medium.ndim == 1}
+    if not sounds:
+        return
+    chosen = st.segmented_control(f"Hear a neighbour of {name}", list(sounds), key=f"hear {name} {sample}")
+    if chosen in sounds:
+        said = f"Neighbour {chosen} of {name}: {near[chosen - 1].label}"
+        st.audio(wav(sounds[chosen], RATE), format="audio/wav", autoplay=True, alt=said)
