@@ -13,8 +13,9 @@ from hypothesis.extra.numpy import arrays
 
 from tmlcd_core.curve import accuracy_curve
 from tmlcd_core.errors import ConfigError, DataError
+from tmlcd_core.experiments.contestants import CONTESTANTS
 from tmlcd_core.viz import showcase
-from tmlcd_core.viz.palette import LEARNERS, SPARE, styles
+from tmlcd_core.viz.palette import COMPARED, LEARNERS, SPARE, styles
 from tmlcd_core.viz.player import Panel, PlayerRun
 
 LIGHT, DARK = "#ffffff", "#171614"  # Streamlit's backgrounds
@@ -157,11 +158,21 @@ def test_the_papers_learners_stay_apart_for_every_eye(matrix):
 
 
 def test_every_colour_stands_out_from_both_backgrounds_and_no_two_share_dashes():
-    colours = [(look.colour, look.dash) for look in LEARNERS.values()] + list(SPARE)
-    for colour, _ in colours:
+    looks = [(look.colour, look.dash) for look in (LEARNERS | COMPARED).values()] + list(SPARE)
+    for colour, _ in looks:
         assert contrast(colour, LIGHT) >= 3
         assert contrast(colour, DARK) >= 3
-    assert len({dash for _, dash in colours}) == len(colours) == 8
+    assert len({dash for _, dash in looks}) == len(looks) == 16
+
+
+def test_every_contestant_has_a_name_and_a_colour_of_its_own():
+    looks = styles(CONTESTANTS)
+    assert set(LEARNERS | COMPARED) == set(CONTESTANTS)
+    for what in ("name", "short", "colour"):
+        assert len({getattr(look, what) for look in looks.values()}) == len(CONTESTANTS)
+    assert not {look.name for look in looks.values()} & set(CONTESTANTS), "a name, not the word of the command line"
+    seen = [lab(linear(look.colour)) for look in looks.values()] + [lab(linear(colour)) for colour, _ in SPARE]
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15
 
 
 def test_a_learner_looks_the_same_in_any_company():

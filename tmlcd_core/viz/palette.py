@@ -51,12 +51,24 @@ class Style:
         return ",".join(f"{length}px" for length in self.dash) or "solid"
 
 
+# Those that the Drift lab offers.
 LEARNERS = {
     "cit": Style("Condensing-in-Time", "CIT", BLUE, (5, 3)),
     "active": Style("Active Tiny kNN", "Active", VERMILLION, (11, 4)),
     "hybrid": Style("Hybrid Tiny kNN", "Hybrid", GREEN),
     "static": Style("Static kNN", "Static", PINK, (2, 3)),
     "incremental": Style("Incremental kNN", "Incremental", PURPLE, (18, 3)),
+}
+# The other contestants, seldom in one chart: as far from all colours above, for every eye, as there is room left.
+COMPARED = {
+    "condensed": Style("Condensed kNN", "Condensed", "#8778FF", (4, 4)),
+    "window": Style("kNN over a window", "Window", "#A55A3C", (9, 3, 2, 3)),
+    "svm": Style("SVM", "SVM", "#FF0F5A", (14, 3)),
+    "nn-fc1": Style("NN-FC1", "NN-FC1", "#870FFF", (3, 2)),
+    "nn-fc1-static": Style("NN-FC1, trained once", "NN-FC1 once", "#FF1EE1", (6, 2, 2, 2)),
+    "nn-fc1-centred": Style("NN-FC1, centred", "NN-FC1 centred", "#A53CB4", (1, 3)),
+    "sam-knn": Style("SAM-kNN", "SAM-kNN", "#00A50F", (8, 2)),
+    "knn-adwin": Style("kNN + ADWIN", "kNN + ADWIN", "#4B782D", (5, 2, 1, 2)),
 }
 SPARE = ((GREY, (12, 3, 3, 3)), (OLIVE, (7, 3)), (SKY, (2, 2, 7, 2)))
 
@@ -70,8 +82,9 @@ def styles(learners: Iterable[str]) -> dict[str, Style]:
     spare = 0
     found: dict[str, Style] = {}
     for learner in learners:
-        if learner in LEARNERS:
-            found[learner] = LEARNERS[learner]
+        known = LEARNERS.get(learner) or COMPARED.get(learner)
+        if known:
+            found[learner] = known
         elif learner not in found:
             colour, dash = SPARE[spare % len(SPARE)]
             found[learner] = Style(learner, learner, colour, dash)
