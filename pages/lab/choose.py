@@ -8,14 +8,15 @@ import streamlit as st
 from pages.lab.runs import material_of
 from pages.lab.upload import Upload, local_folder, serves_this_machine, upload
 from pages.widgets import as_text, checked
-from tmlcd_core.datasets import pack
+from tmlcd_core.datasets import SOURCES, pack
 from tmlcd_core.datasets.speech import WORDS, SpeechSource
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments import DRIFTS
+from tmlcd_core.experiments.contestants import CONTESTANTS, PAPER
 from tmlcd_core.experiments.scenario import VERY_NOISY
 from tmlcd_core.experiments.trial import KINDS, NOISY, PACK, Trial
 from tmlcd_core.features import EFFECTS
-from tmlcd_core.viz.palette import LEARNERS
+from tmlcd_core.viz.palette import styles
 
 SPEECH, DIGITS, POINTS, FOLDER, UPLOAD = "speech", "digits", "points", "folder", "upload"
 DATA = {
@@ -26,6 +27,8 @@ DATA = {
     "Folder on this computer": FOLDER,
     "Upload a zip": UPLOAD,
 }
+# A source that has been added, and one that has been downloaded, goes by the name that the command line knows.
+DATA |= {name: name for name in SOURCES if name not in DATA.values() and not name.startswith(SPEECH)}
 MOST_CLASSES = {PACK: 3, POINTS: 9}
 DRIFT_NAMES = {
     "class-change": "A class changes",
@@ -60,7 +63,7 @@ def choose() -> Chosen:
         ]
         most = MOST_CLASSES.get(data, 10)
         classes = checked(st.slider, "Classes λ", 2, most, 2, key="lambda", width=135, help="λ: classes to begin with.")
-        kinds = [DRIFT_NAMES[kind] for kind in KINDS if data not in (PACK, POINTS) or kind not in NOISY]
+        kinds = [DRIFT_NAMES[kind] for kind in KINDS if _medium(data) != "vector" or kind not in NOISY]
         told = "  \n".join(f"**{DRIFT_NAMES[kind]}**: {DRIFTS[kind]}." for kind in KINDS)
         name = checked(st.selectbox, "Drift", kinds, key="drift", width=200, help=told)
         drift = next(kind for kind in KINDS if DRIFT_NAMES[kind] == name)
@@ -91,7 +94,16 @@ def _complain(fault: TmlcdError) -> NoReturn:
 def _offered(code: str) -> bool:
     if code == PACK:
         return (pack.PLACE / pack.FILE).exists()
+    if code in SOURCES:
+        return SOURCES[code].missing() is None
     return code != FOLDER or serves_this_machine()
+
+
+def _medium(data: str) -> str:
+    """What can be disturbed: sound, images, both (nobody knows before a folder is read), or nothing."""
+    if data == PACK:
+        return "vector"  # its clips are not in it
+    return SOURCES[data].kind if data in SOURCES else "any"
 
 
 def _data(data: str) -> tuple[dict[str, Any], Upload | None]:
@@ -162,8 +174,7 @@ def _when(data: str, drift: str) -> dict[str, Any]:
             ) / 100,
         }  # fmt: skip
         if drift in NOISY:
-            kind = "image" if data == DIGITS else "audio"
-            fitting = [name for name, effect in EFFECTS.items() if data in (FOLDER, UPLOAD) or effect.kind == kind]
+            fitting = [name for name, effect in EFFECTS.items() if _medium(data) in ("any", effect.kind)]
             effects = [VERY_NOISY, *fitting] if data == SPEECH else fitting
             found["effect"] = checked(st.selectbox, "Noise", effects, key="effect", help=_explained(effects))
             if found["effect"] != VERY_NOISY:
@@ -179,8 +190,8 @@ def _explained(effects: list[str]) -> str:
 
 
 def _who(threshold: float) -> dict[str, Any]:
-    names = {look.name: key for key, look in LEARNERS.items()}
-    usual = [LEARNERS[key].name for key in ("cit", "active", "hybrid")]
+    names = {look.name: key for key, look in styles(c.name for c in CONTESTANTS.values() if c.in_lab).items()}
+    usual = [name for name, key in names.items() if key in PAPER]
     with st.sidebar.expander("Learners", icon=":material/school:"):
         shown = checked(
             st.multiselect, "Learners", list(names), default=usual, key="learners",

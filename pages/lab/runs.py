@@ -20,7 +20,7 @@ from tmlcd_core.experiments.material import Material
 from tmlcd_core.experiments.trial import Trial
 from tmlcd_core.learners import Trace
 from tmlcd_core.progress import Progress
-from tmlcd_core.viz.palette import LEARNERS
+from tmlcd_core.viz.palette import style
 
 PREPARED = "lab prepared"
 MOST_TRACES = 4  # of one learner over one stream, with thresholds that make a difference
@@ -99,7 +99,7 @@ def run(trial: Trial, own: Upload | None, progress: Progress) -> LabRun:
         ready[about] = trial.prepare(material, progress)
     found = LabRun(trial, ready[about], own)
     for done, name in enumerate(trial.learners):
-        progress(done, len(trial.learners), f"running {LEARNERS[name].name}")
+        progress(done, len(trial.learners), f"running {style(name).name}")
         found.trace(name)
     return found
 

@@ -27,6 +27,7 @@ class Contestant:
     about: str
     place: str  # class in tmlcd_core.learners, or here
     settings: Callable[[int, int], Settings]
+    in_lab: bool = False  # offered by the Drift lab, which asks a learner for the neighbours that voted
 
     @property
     def factory(self) -> Callable[..., Any]:
@@ -93,23 +94,29 @@ CONTESTANTS: dict[str, Contestant] = {
     for c in (
         # ϖ = 100·λ (paper, Sec. 7.5); h, n, ξ are the classes' own defaults (design: the authors' experiments).
         Contestant(
-            "cit", "Condensing-in-Time: errors join T", "CondensingInTime", lambda size, seed: {"random_state": seed}
+            "cit",
+            "Condensing-in-Time: errors join T",
+            "CondensingInTime",
+            lambda size, seed: {"random_state": seed},
+            in_lab=True,
         ),
         Contestant(
             "active",
             "Active Tiny kNN: T rebuilt after an alarm",
             "ActiveTinyKNN",
             lambda size, seed: {"window": size, "random_state": seed},
+            in_lab=True,
         ),
         Contestant(
             "hybrid",
             "Hybrid Tiny kNN: errors join T, alarms drop the old",
             "HybridTinyKNN",
             lambda size, seed: {"max_size": size, "random_state": seed},
+            in_lab=True,
         ),
-        Contestant("static", "kNN that never learns", "StaticKNN", lambda size, seed: {}),
+        Contestant("static", "kNN that never learns", "StaticKNN", lambda size, seed: {}, in_lab=True),
         Contestant("condensed", "kNN condensed once", "StaticKNN", lambda size, seed: {"condense": True}),
-        Contestant("incremental", "kNN that stores everything", "IncrementalKNN", lambda size, seed: {}),
+        Contestant("incremental", "kNN that stores everything", "IncrementalKNN", lambda size, seed: {}, in_lab=True),
         Contestant("svm", "SVM, trained once", "SupportVectorMachine", lambda size, seed: {}),
         Contestant(
             "nn-fc1", "one layer, the paper's best of 49 rates", "BestNNFC1", lambda size, seed: {"random_state": seed}
