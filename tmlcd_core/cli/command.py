@@ -78,7 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def plain(value: Any) -> Any:
-    """`value` in the types of JSON: arrays become lists, paths text, and what is not a finite number null.
+    """`value` in the types of JSON: arrays become lists, paths text, what is not a finite number null, and an
+    object its class.
 
     Examples
     --------
@@ -95,7 +96,9 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return str(value) if isinstance(value, Path) else value
+    if isinstance(value, Path):
+        return str(value)
+    return value if value is None or isinstance(value, str | int | float) else type(value).__name__
 
 
 def _parser() -> argparse.ArgumentParser:

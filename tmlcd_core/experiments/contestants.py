@@ -30,8 +30,13 @@ class Contestant:
     in_lab: bool = False  # offered by the Drift lab, which asks a learner for the neighbours that voted
 
     @property
+    def module(self) -> str:
+        """From where a program imports it."""
+        return __name__ if self.place in globals() else "tmlcd_core.learners"
+
+    @property
     def factory(self) -> Callable[..., Any]:
-        return globals().get(self.place) or getattr(importlib.import_module("tmlcd_core.learners"), self.place)
+        return getattr(importlib.import_module(self.module), self.place)
 
     def parameters(self) -> list[str]:
         """Settings that can be given."""

@@ -317,8 +317,9 @@ def program(trial: Trial, scenario: Scenario, folder: str | None = None) -> str:
         material = f"SourceMaterial({folder or trial.data!r}, scenario.names)"
         names.add("SourceMaterial")
     lines.append(f"from tmlcd_core.experiments import {', '.join(sorted(names))}")
-    classes = sorted({contestant(name).place for name in trial.learners})
-    lines.append(f"from tmlcd_core.learners import {', '.join(classes)}")
+    chosen = [contestant(name) for name in trial.learners]
+    for module in {one.module for one in chosen}:
+        lines.append(f"from {module} import {', '.join(sorted({c.place for c in chosen if c.module == module}))}")
     models = {name: _call(name, trial.learner_settings(name)) for name in trial.learners}
     if any("GeneralizedCusum" in text for text in models.values()):
         lines.append("from tmlcd_core.drift import GeneralizedCusum")
