@@ -63,6 +63,34 @@ CLAIMS = {
         "swapped.summary()['hybrid']['recovery'].mean < swapped.summary()['cit']['recovery'].mean",
         "min(cost.values()) > 0.03",
     ],
+    5: [
+        "'lamp/broken.wav' in recordings.skipped",
+        "all(isinstance(d, ChangeDetector) for d in detectors.values() if d is not None)",
+        "results.delay.unstack().loc['active'].idxmin() == 'my own'",
+        "results['accuracy after'].unstack().loc['active'].idxmax() == 'CUSUM'",
+        "results['accuracy after'].unstack().loc['active'].idxmin() == 'my own'",
+        "results.loc[('active', 'ADWIN'), 'samples since'] > 100",
+        "results['accuracy after'].unstack().loc['hybrid'].std() < 0.02",
+        "change <= mine.detections[0] < traces['CUSUM'].detections[0]",
+    ],
+    6: [
+        "counts['holds'] + counts['does not hold'] == len(claims) == 29",
+        "table[table.classifier != 'NN-FC1'].difference.abs().max() < 0.0165",
+        "table[table.classifier == 'NN-FC1'].difference.max() < -0.15",
+        "(compared['accuracy'].here == compared['accuracy'].shipped).all()",
+        "(compared['final_size'].here == compared['final_size'].shipped).all()",
+        "len(on_images) == 2",
+    ],
+    7: [
+        "paper.total == 370_744",
+        "[fit.fits for fit in what_fits(Configuration())] == [True, True, False]",
+        "fits[-1].largest == 90",
+        "(said == trace.predictions).all()",
+        "[step.size for step in steps] == trace.sizes.tolist()",
+        "[step.time - 1 for step in steps if step.alarm] == trace.detections.tolist()",
+        "np.abs(in_c - in_python).max() < 1 / firmware.scale",
+        "largest['4,410 Hz, streamed, 8 bits'] > 4 * largest['22,050 Hz, streamed, 8 bits']",
+    ],
 }
 
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
