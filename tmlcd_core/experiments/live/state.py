@@ -38,7 +38,7 @@ class Pupil:
 
     def __init__(self, learner: StreamLearner, ids: list[str], X: NDArray[np.float32], words: list[str]) -> None:
         self.learner = learner.fit(X, words)
-        self._id_of = {row.tobytes(): take for take, row in zip(ids, X, strict=True)}
+        self._at = {0: list(ids)}  # takes by the time at which they came, in their order
         self._judged: list[str] = []
         self._correct: list[bool] = []
         self._size: list[int] = []
@@ -47,27 +47,36 @@ class Pupil:
         self._changes: list[int] = []
 
     def stored(self) -> list[str]:
-        """Ids of the takes in T, oldest first."""
-        return [self._id_of[row.tobytes()] for row in self.learner.samples_]
+        """Ids of the takes in T, oldest first.
+
+        T is in the order of time and loses the oldest first: of the takes of one time it holds the last.
+        """
+        times, counts = np.unique(self.learner.times_, return_counts=True)
+        return [
+            take
+            for t, n in zip(times.tolist(), counts.tolist(), strict=True)
+            for take in self._at[t][len(self._at[t]) - n :]
+        ]
 
     def vote(self, x: NDArray[np.float32]) -> Ballot:
         prediction = str(self.learner.predict(x[None])[0])
-        every = self.learner.neighbours(x[None], k=len(self.learner))
-        votes = closeness(every.distances[0], every.labels[0])
+        # In one go: with thousands of features `neighbours`, which is exact to the last bit, would take a second.
+        distances = np.linalg.norm(self.learner.samples_ - x, axis=1).astype(np.float64)
+        votes = closeness(distances, self.learner.labels_)
         stored = self.stored()
-        nearest = zip(every.positions[0, :NEAREST], every.distances[0, :NEAREST], strict=True)
+        order = distances.argsort(kind="stable")[:NEAREST].tolist()
         return Ballot(
-            prediction, votes, votes[prediction], tuple((stored[place], float(distance)) for place, distance in nearest)
+            prediction, votes, votes[prediction], tuple((stored[place], float(distances[place])) for place in order)
         )
 
     def take_in(self, take: str, x: NDArray[np.float32], word: str) -> None:
-        self._id_of[x.tobytes()] = take
+        self._at.setdefault(self.learner.time_, []).append(take)
         self.learner.take_in(x[None], [word])
 
     def judge(self, take: str, x: NDArray[np.float32], word: str) -> Verdict:
         learner = self.learner
-        self._id_of[x.tobytes()] = take
         before = self.stored()
+        self._at[learner.time_ + 1] = [take]
         prediction = str(learner.observe(x, word))
         alarm = learner.alarm_
         self._judged.append(take)
