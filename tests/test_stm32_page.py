@@ -117,7 +117,7 @@ def test_the_largest_store_is_the_largest_that_fits():
 def test_a_board_of_ones_own():
     at = open_page(own="true", board="tiny-1", ram="64", mhz="48")
     assert not at.exception and not at.error
-    assert shown(at, table=1)["TINY-1"][:3] == ["Cortex-M4, 48 MHz", "64 KB", "no"]
+    assert shown(at, table=1)["TINY-1"][:3] == ["M4, 48 MHz", "64 KB", "no"]
     assert "TINY-1" in at.selectbox(key="target").options
 
 

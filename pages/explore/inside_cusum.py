@@ -120,7 +120,9 @@ direction = "down" if only_drops else "both"
 
 choose, prices = st.columns(2, vertical_alignment="center")
 with choose:
-    threshold = checked(st.slider, "Threshold h", 1.0, 100.0, 25.0, 1.0, key="h", help="An alarm is raised at g ≥ h.")
+    threshold = checked(
+        st.slider, "Threshold h", 1.0, 100.0, 25.0, 1.0, key="h", format="%g", help="An alarm is raised at g ≥ h."
+    )
 
 with faults_as_messages():
     settings = {"threshold": threshold, "batch": batch, "warmup": warmup, "direction": direction}

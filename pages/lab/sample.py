@@ -54,7 +54,7 @@ def show_medium(medium: NDArray, label: str) -> None:
     """A picture or a spectrogram, and the sound."""
     heard = medium.ndim == 1
     what = "Spectrogram: time to the right, frequency upwards." if heard else "The image."
-    st.image(picture(medium), caption=what, width="stretch")
+    st.image(picture(medium), caption=what, width="stretch", alt=f"{what} The sample is labelled “{label}”.")
     if heard:
         st.audio(wav(medium, RATE), format="audio/wav", alt=f"Hear the sample, “{label}”")
 

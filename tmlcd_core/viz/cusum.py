@@ -11,7 +11,7 @@ from tmlcd_core.curve import accuracy_curve
 from tmlcd_core.drift import GeneralizedCusum, ThresholdRow
 from tmlcd_core.errors import DataError
 from tmlcd_core.viz.palette import BLUE, GREY, SEQUENTIAL, VERMILLION
-from tmlcd_core.viz.player import Panel, PlayerRun
+from tmlcd_core.viz.player import Panel, PlayerRun, readable
 from tmlcd_core.viz.written import Part, axis, axis_key, heading, on_axes, upright, written
 
 
@@ -141,13 +141,15 @@ def replay_run(name: str, correct: ArrayLike, said: CusumReplay, threshold: floa
             high=1.0,
         ),
         Panel("Accuracy of the newest batch, ζ / n", "ζ / n", {name: said.batch_accuracy}, low=None, high=1.0),
-        Panel(
-            "CUSUM statistic g",
-            "g",
-            {name: said.statistic},
-            threshold=threshold,
-            threshold_label=f"threshold h = {threshold:g}",
-            digits=1,
+        readable(
+            Panel(
+                "CUSUM statistic g",
+                "g",
+                {name: said.statistic},
+                threshold=threshold,
+                threshold_label=f"threshold h = {threshold:g}",
+                digits=1,
+            )
         ),
     )
     return PlayerRun(

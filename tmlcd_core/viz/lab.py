@@ -20,13 +20,12 @@ from tmlcd_core.experiments.scenario import Origin
 from tmlcd_core.experiments.stream import Stream
 from tmlcd_core.learners import Trace
 from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY, styles
-from tmlcd_core.viz.player import Panel, PlayerRun
+from tmlcd_core.viz.player import Panel, PlayerRun, readable
 from tmlcd_core.viz.written import Part, written
 
 # Classes in the plane: colours that no learner of the paper has, and shapes for those who cannot tell them apart.
 CLASSES = (PURPLE, SKY, OLIVE, PINK, GREY)
 UNKNOWN = "–"
-HIGHEST = 4  # thresholds that the chart of the statistic shows at most
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
 
 # Metrics worth a row for one run and over runs: field, words, decimals.
@@ -63,7 +62,7 @@ def run_of(title: str, stream: Stream, traces: Mapping[str, Trace], threshold: f
     taps = taps_for(len(stream))
     curves = {name: accuracy_curve(hits, taps) for name, hits in shown.correct.items()}
     accuracy = replace(accuracy, title=_accuracy_title(taps), curves=curves)
-    return replace(shown, panels=(accuracy, memory, _readable(statistic, threshold)))
+    return replace(shown, panels=(accuracy, memory, statistic))
 
 
 def taps_for(length: int) -> int:
@@ -77,12 +76,6 @@ def taps_for(length: int) -> int:
 
 def _accuracy_title(taps: int) -> str:
     return f"Accuracy over the last {taps} samples"
-
-
-def _readable(panel: Panel, threshold: float) -> Panel:
-    """The chart of the statistic, cut off where a single batch after a change would squeeze all the rest."""
-    highest = max((float(np.nanmax(curve)) for curve in panel.curves.values()), default=0.0)
-    return replace(panel, high=HIGHEST * threshold) if highest > HIGHEST * threshold else panel
 
 
 def told(stream: Stream, traces: Mapping[str, Trace]) -> str:
@@ -119,7 +112,7 @@ def bands_of(title: str, repetition: Repetition, threshold: float) -> PlayerRun:
     panels = (
         panel(_accuracy_title(taps), "accuracy", lambda _, run: accuracy_curve(run.correct, taps), low=None, high=1.0),
         panel("Memory: samples in T", "|T|", lambda trace, _: trace.sizes, digits=0),
-        _readable(statistic, threshold),
+        readable(statistic),
     )
     return PlayerRun(
         title,

@@ -153,7 +153,7 @@ def fit_table(fits: Sequence[Fit]) -> dict[str, list[str]]:
     """One row per board: whether it fits, and the largest |T| that would."""
     return {
         "Board": [fit.board.title for fit in fits],
-        "Core": [f"{fit.board.core.title()}, {fit.board.mhz:g} MHz" for fit in fits],
+        "Cortex": [f"{fit.board.core.title().removeprefix('Cortex-')}, {fit.board.mhz:g} MHz" for fit in fits],
         "RAM": [in_kb(fit.board.ram) for fit in fits],
         "Fits": ["yes" if fit.fits else "no" for fit in fits],
         "Bytes free": [f"{fit.free:,}" for fit in fits],

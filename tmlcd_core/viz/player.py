@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ from tmlcd_core.curve import TAPS, accuracy_curve
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.viz.palette import styles
 
+HIGHEST = 4  # thresholds that a chart with one shows at most
 MAX_LEARNERS = 8  # as many as the palette tells apart
 
 Curves = Mapping[str, NDArray[Any]]
@@ -72,6 +73,18 @@ class Panel:
     threshold: float | None = None
     threshold_label: str = ""
     digits: int = 2
+
+
+def readable(panel: Panel) -> Panel:
+    """A chart with a threshold, cut off where a single peak would squeeze all the rest.
+
+    >>> peak = Panel("g", "g", {"hybrid": np.array([1.0, 900.0])}, threshold=25.0)
+    >>> readable(peak).high
+    100.0
+    """
+    limit = HIGHEST * (panel.threshold or np.inf)
+    highest = max((float(np.nanmax(curve)) for curve in panel.curves.values()), default=0.0)
+    return replace(panel, high=limit) if highest > limit else panel
 
 
 @dataclass(frozen=True)
@@ -152,6 +165,7 @@ class PlayerRun:
                 digits=1,
             ),
         )
+        panels = (*panels[:2], readable(panels[2]))
         alarms = {key: tuple(trace.detections) for key, trace in tested.items()}
         points = {key: tuple(trace.change_points) for key, trace in tested.items()}
         return cls(title, panels, tuple(traces), alarms=alarms, change_points=points, correct=correct, **more)
