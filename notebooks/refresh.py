@@ -22,7 +22,11 @@ STATE = "application/vnd.jupyter.widget-state+json"
 def execute(notebook: NotebookNode) -> NotebookNode:
     """The notebook with fresh outputs, tidied."""
     client = NotebookClient(
-        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": FOLDER}}
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        resources={"metadata": {"path": FOLDER}},
+        extra_arguments=["--log-level=ERROR"],
     )
     client.execute()
     return tidy(notebook)

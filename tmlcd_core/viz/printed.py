@@ -188,13 +188,13 @@ def memory(bars: Sequence[Bar]) -> Any:
     foot = np.zeros(len(bars))
     for part in [*PARTS, REST]:
         heights = np.array([size[part] for size in sizes]) / KB
-        axis.bar(
-            range(len(bars)), heights, 0.55, foot, label=part, color=PARTS[part][0] if part in PARTS else GREY
-        )  # fmt: skip
+        colour = PARTS[part][0] if part in PARTS else GREY
+        axis.bar(range(len(bars)), heights, 0.55, foot, label=part, color=colour)
         foot += heights
     for place, bar in enumerate(bars):
         axis.hlines(bar.limit / KB, place - 0.4, place + 0.4, color=GREY, linestyle="--")
-        axis.annotate(f"RAM {in_kb(bar.limit)}", (place, max(bar.limit / KB, foot[place])), ha="center", va="bottom")
+        top = (place, max(bar.limit / KB, foot[place]))
+        axis.annotate(f"RAM {in_kb(bar.limit)}", top, ha="center", va="bottom", fontsize=8)
     axis.set_xticks(range(len(bars)), [bar.board for bar in bars])
     axis.set_ylim(0, 1.12 * max(max(bar.limit for bar in bars) / KB, foot.max()))
     axis.set_ylabel("KB of 1,024 bytes", fontsize=9)
