@@ -77,8 +77,8 @@ CLAIMS = {
         "counts['holds'] + counts['does not hold'] == len(claims) == 29",
         "table[table.classifier != 'NN-FC1'].difference.abs().max() < 0.0165",
         "table[table.classifier == 'NN-FC1'].difference.max() < -0.15",
-        "(compared['accuracy'].here == compared['accuracy'].shipped).all()",
-        "(compared['final_size'].here == compared['final_size'].shipped).all()",
+        "(compared['accuracy here'] == compared['accuracy shipped']).all()",
+        "(compared['|T| here'] == compared['|T| shipped']).all()",
         "len(on_images) == 2",
     ],
     7: [
