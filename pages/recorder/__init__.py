@@ -1,4 +1,4 @@
-"""The browser's microphone as a Streamlit component: `take = recorder("mic", prompt="Say “yes”")`."""
+"""The browser's microphone as a Streamlit component: `take = arrived("mic")`, then `recorder("mic")` draws it."""
 
 import base64
 import binascii
@@ -28,32 +28,27 @@ class Recording:
     long: bool
 
 
-def recorder(key: str, *, prompt: str = "", blocked: str = "", long: bool = False) -> Recording | None:
-    """Show the recorder and return the take that has just arrived: each once, however often the browser sends it.
+def recorder(key: str, *, prompt: str = "", blocked: str = "", long: bool = False) -> None:
+    """Show the recorder, after `arrived` has taken in what it sent: it is told that this has come.
 
-    `prompt` says what to say; with `blocked`, a sentence, nothing can be recorded; `long` offers takes of ten
-    seconds. Call `arrived` first in a script that wants to work on the take before the recorder is drawn.
+    `prompt` says what to say; with `blocked`, a sentence, nothing can be recorded; `long` offers takes of ten seconds.
     """
-    arrived(key)
     data = {"prompt": prompt, "blocked": blocked, "long": long, "done": _done(key)}
     _component(key=key, data=data, on_take_change=lambda: None)
-    taken: Recording | None = st.session_state.pop(_waiting(key), None)
-    return taken
 
 
-def arrived(key: str) -> None:
-    """Take in what the browser has sent; `recorder` hands it out."""
+def arrived(key: str) -> Recording | None:
+    """The take that has just come from the recorder: each once, however often the browser sends it."""
     sent = getattr(st.session_state.get(key), "take", None)
     if not isinstance(sent, dict):
-        return
+        return None
     name = sent.get("id")
     done = _done(key)
     if not isinstance(name, str) or not NAME.fullmatch(name) or name in done:
-        return
+        return None
     done.append(name)
     del done[:-REMEMBERED]
-    if (recording := _recording(sent)) is not None:
-        st.session_state[_waiting(key)] = recording
+    return _recording(sent)
 
 
 def _recording(sent: dict[str, Any]) -> Recording | None:
@@ -69,7 +64,3 @@ def _recording(sent: dict[str, Any]) -> Recording | None:
 def _done(key: str) -> list[str]:
     names: list[str] = st.session_state.setdefault(f"{key}:done", [])
     return names
-
-
-def _waiting(key: str) -> str:
-    return f"{key}:take"

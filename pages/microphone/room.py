@@ -1,0 +1,113 @@
+"""A visitor's session: one for all tabs that have its address, in memory and on disk for a day."""
+
+import contextlib
+import os
+import re
+import secrets
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import streamlit as st
+
+from tmlcd_core.datasets.cache import cache_folder
+from tmlcd_core.errors import TmlcdError
+from tmlcd_core.experiments.live import LiveSession
+
+KEPT = 24 * 3600.0  # s after its last change for which a session stays on disk
+MOST = 200  # sessions in memory; the others are on disk
+TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
+SUFFIX, TEMPORARY = ".session", ".writing-"
+
+
+@dataclass
+class Room:
+    """A session that any number of tabs work on, one at a time: whoever reads or changes it holds the lock."""
+
+    token: str
+    session: LiveSession
+    folder: Path
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    version: int = 0
+    written: int = 0
+    used: float = field(default_factory=time.time)
+
+    @property
+    def path(self) -> Path:
+        return self.folder / f"{self.token}{SUFFIX}"
+
+    def changed(self) -> None:
+        self.version += 1
+        self.used = time.time()
+
+    def keep(self) -> None:
+        """Write the session if it has changed: to a temporary file that then takes the old one's place."""
+        if self.version == self.written:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        temporary = self.folder / f"{TEMPORARY}{secrets.token_hex(8)}"
+        try:
+            temporary.write_bytes(self.session.save())
+            os.replace(temporary, self.path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        self.written = self.version
+
+    def forget(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+
+class Rooms:
+    """All rooms of this server."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._open: dict[str, Room] = {}
+        self._lock = threading.Lock()
+
+    def create(self, session: LiveSession) -> Room:
+        """A room of its own for a session, under a new token that nobody can guess."""
+        self.prune()
+        room = Room(secrets.token_urlsafe(16), session, self.folder)
+        with self._lock:
+            while len(self._open) >= MOST:
+                self._open.pop(next(iter(self._open)))
+            self._open[room.token] = room
+        return room
+
+    def find(self, token: str) -> Room | None:
+        """The room of this token, from memory or from disk; None if it is gone. A damaged file is a DataError."""
+        if not TOKEN.fullmatch(token):
+            return None
+        with self._lock:
+            if token not in self._open:
+                room = Room(token, LiveSession(("yes", "no")), self.folder)
+                try:
+                    room.session = LiveSession.open(room.path.read_bytes())
+                except OSError:
+                    return None
+                self._open[token] = room
+            return self._open[token]
+
+    def forget(self, token: str) -> None:
+        """Remove a session from memory and disk."""
+        with self._lock:
+            room = self._open.pop(token, None)
+        (room or Room(token, LiveSession(("yes", "no")), self.folder)).forget()
+
+    def prune(self) -> None:
+        """Remove what nobody has changed for a day."""
+        oldest = time.time() - KEPT
+        with self._lock:
+            for token in [token for token, room in self._open.items() if room.used < oldest]:
+                del self._open[token]
+        with contextlib.suppress(OSError):  # no folder yet; a file that somebody else has just removed
+            for path in self.folder.iterdir():
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
+
+
+@st.cache_resource(show_spinner=False)
+def rooms() -> Rooms:
+    return Rooms(cache_folder() / "microphone")

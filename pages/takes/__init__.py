@@ -1,0 +1,73 @@
+"""Takes to see, to hear, to move and to drop, as a Streamlit component."""
+
+import base64
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import streamlit as st
+
+HERE = Path(__file__).parent
+_component = st.components.v2.component(
+    "tmlcd_takes",
+    js=(HERE / "takes.js").read_text(encoding="utf-8"),
+    css=(HERE / "takes.css").read_text(encoding="utf-8"),
+)
+
+
+@dataclass(frozen=True)
+class Card:
+    """One take: its picture as a data address, a label and a note below it, and what it is called for the blind."""
+
+    id: str
+    picture: str
+    alt: str
+    label: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Takes under one title."""
+
+    title: str
+    takes: Sequence[Card]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a visitor wants done with a take."""
+
+    what: Literal["drop", "move"]
+    id: str
+    word: str = ""
+
+
+def takes(
+    key: str,
+    groups: Sequence[Group],
+    sound: Callable[[str], bytes],
+    *,
+    words: Sequence[str] = (),
+    drops: bool = False,
+) -> Wish | None:
+    """Show takes and return what is wished, once. A click plays one: `sound` gives its WAV file when it is wanted.
+
+    With `drops` a take can be dropped; with `words` it can be moved to one of them.
+    """
+    shown = {card.id for group in groups for card in group.takes}
+    sent = getattr(st.session_state.get(key), "event", None)
+    event = sent if isinstance(sent, dict) else {}
+    what, name, word = event.get("what"), event.get("id"), event.get("word", "")
+    data = {"groups": [asdict(group) for group in groups], "words": list(words), "drops": drops}
+    known = isinstance(name, str) and name in shown  # what comes from a browser is checked
+    if known and what == "play":
+        data["sound"] = {"id": name, "turn": str(event.get("turn")), "wav": base64.b64encode(sound(name)).decode()}
+    _component(key=key, data=data, on_event_change=lambda: None)
+    if known and what == "drop" and drops:
+        return Wish("drop", name)
+    if known and what == "move" and word in words:
+        return Wish("move", name, word)
+    return None
