@@ -1,0 +1,283 @@
+"""What one tab is about: its session, the word it teaches, the answer it waits to judge, and what there is to say.
+
+Everything that must not be lost happens here on plain objects, without a call to Streamlit in between: such a call
+may end the run when the visitor has clicked meanwhile.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.microphone.ready import ready_clip
+from pages.microphone.room import Room, rooms
+from tmlcd_core.errors import DataError, TmlcdError
+from tmlcd_core.experiments.live import GOOD_START, Answer, Guide, LiveSession, Outcome, warm_up
+from tmlcd_core.features.voice import Take, cut_words, open_take
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WORDS = ("yes", "no", "up")
+GOAL = 5  # takes a word after which the next word's turn comes
+STATE, ADDRESS = "mic:visit", "session"
+ONE_WORD = 3.0  # s: a longer file is cut into words
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """An alarm that has come, as it is told."""
+
+    learner: str
+    after: int | None  # answers since the drift was ordered, if one was
+    change_point: str | None
+    forgotten: tuple[str, ...]
+
+
+@dataclass
+class Visit:
+    """One tab."""
+
+    room: Room | None = None
+    draft: LiveSession = field(default_factory=lambda: LiveSession(WORDS))
+    lock: threading.RLock = field(default_factory=threading.RLock)  # of the draft
+    seen: int = 0  # version of the room that this tab has shown
+    word: str = WORDS[0]  # being taught
+    cut: dict[str, Take] = field(default_factory=dict)  # words of a long take, until they are kept
+    answer: Answer | None = None
+    outcome: Outcome | None = None
+    asks: bool = False  # whether the page tells what to say
+    asked: str = ""
+    guide: Guide | None = None
+    ordered: int = 0  # answers that were judged when the drift was ordered
+    alarms: list[Alarm] = field(default_factory=list)
+    said: list[tuple[str, str]] = field(default_factory=list)  # (kind, sentence) about what came last
+    cuts: int = 0
+
+    @classmethod
+    def here(cls) -> Visit:
+        """This tab's visit, in the session that the address names."""
+        visit: Visit = st.session_state.setdefault(STATE, cls())
+        token = st.query_params.get(ADDRESS)
+        if visit.room is not None and token is None:
+            st.query_params[ADDRESS] = visit.room.token  # back from another page
+        elif token is not None and (visit.room is None or visit.room.token != token):
+            visit.follow(token)
+        return visit
+
+    def follow(self, token: str) -> None:
+        """Go on with the session of an address."""
+        try:
+            found = rooms().find(token)
+        except TmlcdError as fault:
+            found, why = None, str(fault)
+        else:
+            why = "sessions are kept for a day after the last take"
+        if found is None:
+            self.say_that("warning", f"The session of this address cannot be opened: {why}. Here is an empty one.")
+            del st.query_params[ADDRESS]
+            return
+        self.settle(found)
+
+    def settle(self, room: Room) -> None:
+        self.__dict__.update(Visit(room=room, seen=room.version, word=room.session.words[0], said=self.said).__dict__)
+        self.next_word()
+
+    @property
+    def session(self) -> LiveSession:
+        return self.draft if self.room is None else self.room.session
+
+    @contextmanager
+    def alone(self) -> Iterator[LiveSession]:
+        """The session with no other tab in it."""
+        with self.lock if self.room is None else self.room.lock:
+            yield self.session
+
+    def changed(self) -> None:
+        """Something was done to the session: it gets its place among those that are kept."""
+        if self.room is None:
+            self.room = rooms().create(self.draft)
+        self.room.changed()
+        self.seen = self.room.version
+
+    def keep(self) -> None:
+        """At the end of a run, when all is on the screen: write the session, and its name into the address."""
+        if self.room is None:
+            return
+        try:
+            with self.room.lock:
+                self.room.keep()
+        except OSError as fault:
+            st.warning(f"The session cannot be kept on the server ({fault.strerror}): download it to be safe.")
+        if st.query_params.get(ADDRESS) != self.room.token:
+            st.query_params[ADDRESS] = self.room.token
+
+    def notice_other_tab(self) -> None:
+        """Another tab of this address may have gone on: its session is this one, only the screen was older."""
+        if self.room is not None and self.room.version != self.seen:
+            self.seen = self.room.version
+            if self.answer is not None and self.answer.id not in self.room.session.takes:
+                self.answer = self.outcome = None
+            self.say_that("info", "This session went on in another tab; what was done there is here now.")
+
+    # -- what comes in -----------------------------------------------------------------------------------------------
+
+    def say_that(self, kind: str, sentence: str) -> None:
+        self.said.append((kind, sentence[:1].upper() + sentence[1:]))
+
+    @contextmanager
+    def faults_said(self, name: str = "") -> Iterator[None]:
+        """A fault becomes a sentence beside the recorder; the session is as it was."""
+        try:
+            yield
+        except TmlcdError as fault:
+            self.say_that("warning", f"{name}: {fault}" if name else str(fault))
+
+    def receive(self, sound: bytes | tuple, teaching: bool, *, long: bool = False, name: str = "") -> None:
+        """A sound from anywhere: a take of the word being taught, a long take to cut, or something to answer."""
+        with self.faults_said(name), self.alone():
+            if teaching and long:
+                words = cut_words(sound)
+                self.cuts += 1
+                self.cut |= {f"c{self.cuts}-{i}": take for i, take in enumerate(words)}
+                return
+            take = open_take(sound)
+            for remark in take.remarks:
+                self.say_that("info", f"The take is kept, but it is {remark}.")
+            if teaching:
+                self.teach(take)
+            else:
+                self.answer_to(take)
+
+    def teach(self, take: Take) -> None:
+        self.session.teach(self.word, take)
+        self.changed()
+        self.next_word()
+
+    def next_word(self) -> None:
+        """Stay with a word until it has GOAL takes, then turn to the one that has fewest."""
+        counts = self.session.counts()
+        if self.word not in counts:
+            self.word = next(iter(counts))
+        if counts[self.word] >= GOAL and min(counts.values()) < GOAL:
+            self.word = min(counts, key=counts.__getitem__)
+
+    def keep_cut(self, word: str) -> None:
+        """Teach what is left of a long take."""
+        with self.alone() as session:
+            for take in self.cut.values():
+                with self.faults_said():
+                    session.teach(word, take)
+                    self.changed()
+            self.cut = {}
+            self.next_word()
+
+    def answer_to(self, take: Take) -> None:
+        self.answer = self.session.say(take)
+        self.outcome = None
+        self.changed()
+        if self.asks and self.asked:
+            self.judge(self.asked)
+
+    def judge(self, word: str) -> None:
+        """The truth about the last answer."""
+        if self.answer is None:
+            return
+        with self.faults_said(), self.alone() as session:
+            outcome = session.judge(self.answer.id, word)
+            self.changed()
+            self.outcome = outcome
+            judged = self.judged()
+            since = judged - self.ordered if self.guide is not None else None
+            self.alarms += [
+                Alarm(name, since, verdict.change_point, verdict.forgotten)
+                for name, verdict in outcome.verdicts.items()
+                if verdict.alarm
+            ]
+            self.ask()
+
+    def undo(self) -> None:
+        with self.faults_said(), self.alone() as session:
+            if session.undo() is not None:
+                self.changed()
+            self.outcome = None
+
+    def judged(self) -> int:
+        return sum(event["do"] == "judge" for event in self.session.events)
+
+    def do(self, action: Callable[[LiveSession], object]) -> None:
+        """Change the session; a fault is said."""
+        with self.faults_said(), self.alone() as session:
+            action(session)
+            self.changed()
+            self.next_word()
+
+    # -- what is to be said ------------------------------------------------------------------------------------------
+
+    def ask(self) -> None:
+        """Choose the next word that the page asks for."""
+        session = self.session
+        rng = np.random.default_rng([session.seed, len(session.events)])
+        self.asked = str(rng.choice(session.words))
+
+    def spoken_for(self, word: str) -> str:
+        """What is said for a word: another one, once a change of class was ordered."""
+        for event in reversed(self.session.events):
+            if event["do"] == "drift":
+                if event["kind"] == "class-change" and event["old"] == word:
+                    return str(event["new"])
+                if event["kind"] == "end":
+                    break
+        return word
+
+    def other_speaker(self) -> bool:
+        kinds = [event["kind"] for event in self.session.events if event["do"] == "drift"]
+        return "speaker" in kinds[len(kinds) - kinds[::-1].index("end") if "end" in kinds else 0 :]
+
+    def ready(self, word: str, teaching: bool) -> None:
+        """A ready-made take instead of a recorded one, each used once."""
+        with self.faults_said():
+            spoken = word if teaching else self.spoken_for(word)
+            clip = ready_clip(spoken, self.session.number, self.other_speaker() and not teaching)
+            self.receive(clip, teaching)
+
+    def ready_words(self, count: int) -> None:
+        """So many ready-made words in random order, each answered and judged."""
+        asks, self.asks = self.asks, True
+        for _ in range(count):
+            self.ask()
+            self.ready(self.asked, teaching=False)
+        self.asks = asks
+
+    def order(self, kind: str, **what: object) -> None:
+        """Begin a drift."""
+        with self.faults_said(), self.alone() as session:
+            if lacking := session.missing():
+                raise DataError(lacking)
+            self.guide = session.begin_drift(kind, **what)
+            self.ordered = self.judged()
+            self.alarms = []
+            self.changed()
+            self.ask()
+
+    def lacks(self) -> str | None:
+        """The one next step of teaching in words; None when there are enough takes of every word."""
+        few = {word: GOOD_START - n for word, n in self.session.counts().items() if n < GOOD_START}
+        if not few or self.session.started:
+            return None
+        word = self.word if self.word in few else next(iter(few))
+        return f"say “{word}” {few[word]} time{'s' * (few[word] > 1)}{'' if len(few) == 1 else ', then the next word'}"
+
+
+@st.cache_resource(show_spinner=False)
+def warming() -> threading.Thread:
+    """Imports and compiled code, paid for while the first visitor reads."""
+    thread = threading.Thread(target=warm_up, daemon=True)
+    thread.start()
+    return thread
