@@ -52,6 +52,14 @@ PAGES = (
         "A clip or picture on its way to 715 numbers, and what a drift does to them.",
     ),
     Page(
+        "Microphone",
+        ":material/mic:",
+        "pages/live/microphone.py",
+        "microphone",
+        "Live",
+        "Teach it words by voice, change what they mean, and see it notice and adapt.",
+    ),
+    Page(
         "Lessons",
         ":material/school:",
         "pages/learn/lessons.py",

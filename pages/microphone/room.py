@@ -12,7 +12,6 @@ from pathlib import Path
 import streamlit as st
 
 from tmlcd_core.datasets.cache import cache_folder
-from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments.live import LiveSession
 
 KEPT = 24 * 3600.0  # s after its last change for which a session stays on disk

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 WORDS = ("yes", "no", "up")
 GOAL = 5  # takes a word after which the next word's turn comes
 STATE, ADDRESS = "mic:visit", "session"
-ONE_WORD = 3.0  # s: a longer file is cut into words
 
 
 @dataclass(frozen=True)
@@ -68,26 +67,27 @@ class Visit:
         if visit.room is not None and token is None:
             st.query_params[ADDRESS] = visit.room.token  # back from another page
         elif token is not None and (visit.room is None or visit.room.token != token):
-            visit.follow(token)
+            visit = st.session_state[STATE] = visit.follow(token)
         return visit
 
-    def follow(self, token: str) -> None:
-        """Go on with the session of an address."""
+    def follow(self, token: str) -> Visit:
+        """The visit of another address, or this one with a sentence that says why not."""
+        why = "sessions are kept for a day after the last take"
         try:
-            found = rooms().find(token)
+            if (found := rooms().find(token)) is not None:
+                return Visit.to(found)
         except TmlcdError as fault:
-            found, why = None, str(fault)
-        else:
-            why = "sessions are kept for a day after the last take"
-        if found is None:
-            self.say_that("warning", f"The session of this address cannot be opened: {why}. Here is an empty one.")
-            del st.query_params[ADDRESS]
-            return
-        self.settle(found)
+            why = str(fault)
+        self.say_that("warning", f"The session of this address cannot be opened ({why}); this is another one.")
+        del st.query_params[ADDRESS]
+        return self
 
-    def settle(self, room: Room) -> None:
-        self.__dict__.update(Visit(room=room, seen=room.version, word=room.session.words[0], said=self.said).__dict__)
-        self.next_word()
+    @classmethod
+    def to(cls, room: Room) -> Visit:
+        """A visit of this room."""
+        visit = cls(room=room, seen=room.version, word=room.session.words[0])
+        visit.next_word()
+        return visit
 
     @property
     def session(self) -> LiveSession:
@@ -155,6 +155,14 @@ class Visit:
             else:
                 self.answer_to(take)
 
+    def is_long(self, sound: bytes) -> bool:
+        """Whether a file is more than one take of one word may be."""
+        try:
+            open_take(sound)
+        except TmlcdError as fault:
+            return "is too long" in str(fault)
+        return False
+
     def teach(self, take: Take) -> None:
         self.session.teach(self.word, take)
         self.changed()
@@ -201,6 +209,20 @@ class Visit:
                 if verdict.alarm
             ]
             self.ask()
+
+    def remove(self, word: str) -> None:
+        """Leave a word out, with its takes: the session as it would be without it."""
+        with self.faults_said(), self.alone() as old:
+            fresh = LiveSession([w for w in old.words if w != word], old.extractor, old.learners, old.settings)
+            for event in old.events:
+                if event["do"] == "teach" and event["word"] != word:
+                    fresh.teach(event["word"], old.takes[event["take"]])
+            if self.room is None:
+                self.draft = fresh
+            else:
+                self.room.session = fresh
+            self.changed()
+            self.next_word()
 
     def undo(self) -> None:
         with self.faults_said(), self.alone() as session:

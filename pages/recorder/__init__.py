@@ -5,7 +5,6 @@ import binascii
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
@@ -22,10 +21,17 @@ _component = st.components.v2.component(
 
 @dataclass(frozen=True)
 class Recording:
-    """One take as the browser sent it."""
+    """One take as the browser sent it; it is sent again until it is acknowledged."""
 
+    id: str
     wav: bytes
     long: bool
+    done: list[str]
+
+    def acknowledge(self) -> None:
+        """The take has been worked on: the recorder may forget it."""
+        self.done.append(self.id)
+        del self.done[:-REMEMBERED]
 
 
 def recorder(key: str, *, prompt: str = "", blocked: str = "", long: bool = False) -> None:
@@ -38,25 +44,20 @@ def recorder(key: str, *, prompt: str = "", blocked: str = "", long: bool = Fals
 
 
 def arrived(key: str) -> Recording | None:
-    """The take that has just come from the recorder: each once, however often the browser sends it."""
-    sent = getattr(st.session_state.get(key), "take", None)
-    if not isinstance(sent, dict):
-        return None
-    name = sent.get("id")
+    """The take that the recorder has sent, unless it was acknowledged before.
+
+    Acknowledge it when the work is done, with no call to Streamlit in between: such a call may end the run.
+    """
     done = _done(key)
-    if not isinstance(name, str) or not NAME.fullmatch(name) or name in done:
+    sent = getattr(st.session_state.get(key), "take", None)
+    # What comes from a browser is checked: any client can send anything.
+    if not isinstance(sent, dict) or not isinstance(sent.get("id"), str) or not isinstance(sent.get("wav"), str):
         return None
-    done.append(name)
-    del done[:-REMEMBERED]
-    return _recording(sent)
-
-
-def _recording(sent: dict[str, Any]) -> Recording | None:
-    text = sent.get("wav")
-    if not isinstance(text, str) or len(text) > MOST:
+    name, text = sent["id"], sent["wav"]
+    if not NAME.fullmatch(name) or name in done or len(text) > MOST:
         return None
     try:
-        return Recording(base64.b64decode(text, validate=True), sent.get("kind") == "long")
+        return Recording(name, base64.b64decode(text, validate=True), sent.get("kind") == "long", done)
     except (binascii.Error, ValueError):
         return None
 

@@ -1,0 +1,170 @@
+"""Step 2: say words. The prediction, what it rests on, and what was really said."""
+
+from collections import Counter
+
+import streamlit as st
+
+from pages.microphone.pictures import card
+from pages.microphone.visit import Alarm, Visit
+from pages.takes import Group, takes
+from pages.widgets import as_text
+from tmlcd_core.experiments.live import Answer, Outcome
+from tmlcd_core.viz.live import live_figure, told_live
+from tmlcd_core.viz.palette import styles
+
+SHOWN = 5  # nearest takes
+CONFIG = {"displaylogo": False, "displayModeBar": False}
+KEYS = "1234567890"
+ASKS = "mic:asks"
+
+
+def ask_toggle(visit: Visit) -> None:
+    """Whether the page tells what to say: the truth is then known without a click."""
+    st.session_state[ASKS] = visit.asks
+    st.toggle(
+        "Tell me what to say", key=ASKS, on_change=switch_asks, args=(visit,),
+        help="The page asks for words in random order and takes you at your word: no click is needed.",
+    )  # fmt: skip
+
+
+def switch_asks(visit: Visit) -> None:
+    visit.asks = st.session_state[ASKS]
+    visit.ask()
+
+
+def answer(visit: Visit) -> None:
+    """The last answer, large, with the buttons that judge it."""
+    if visit.answer is None:
+        with st.container(border=True):
+            st.markdown("### …")
+            st.caption("Here stands what it has understood, as soon as you have said a word.")
+        return
+    with st.container(border=True, key="mic-answer"):
+        predictions(visit.answer, visit.outcome)
+        if visit.outcome is None:
+            judge(visit)
+        else:
+            judged(visit, visit.outcome)
+
+
+def predictions(given: Answer, outcome: Outcome | None) -> None:
+    """What was understood: once, if all agree, or else side by side."""
+    looks = styles(given.ballots)
+    words = {ballot.prediction for ballot in given.ballots.values()}
+    groups = [list(given.ballots)] if len(words) == 1 else [[name] for name in given.ballots]
+    for column, names in zip(st.columns(len(groups)), groups, strict=True):
+        ballot = given.ballots[names[0]]
+        who = looks[names[0]].short if len(names) == 1 else "All agree" if len(names) > 2 else "Both agree"
+        icon = ""
+        if outcome is not None:
+            icon = ":material/check_circle: " if outcome.verdicts[names[0]].right else ":material/cancel: "
+        column.metric(f"{icon}{who}, {ballot.confidence:.0%} sure", as_text(ballot.prediction))
+
+
+def judge(visit: Visit) -> None:
+    """One click, or the number's key, says what was really said."""
+    assert visit.answer is not None
+    guess = Counter(ballot.prediction for ballot in visit.answer.ballots.values()).most_common(1)[0][0]
+    st.markdown("**What did you say?** Press its number, or click.")
+    with st.container(horizontal=True):
+        for number, word in zip(KEYS, visit.session.words, strict=False):
+            st.button(
+                as_text(word), key=f"mic:judge:{word}", on_click=visit.judge, args=(word,), shortcut=number,
+                type="primary" if word == guess else "secondary",
+            )  # fmt: skip
+
+
+def judged(visit: Visit, outcome: Outcome) -> None:
+    right = sum(verdict.right for verdict in outcome.verdicts.values())
+    verdict = "Right" if right == len(outcome.verdicts) else "Wrong" if right == 0 else "Partly right"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{verdict}**: it was “{as_text(outcome.word)}”, and that is learned now. Say the next word.")
+        st.button("Undo", key="mic:undo", icon=":material/undo:", on_click=visit.undo)
+
+
+def why(visit: Visit) -> None:
+    """Votes and the nearest takes of the last answer."""
+    if visit.answer is None:
+        return
+    given, session = visit.answer, visit.session
+    looks, labels = styles(given.ballots), session.labels()
+    with st.expander("Why? The votes and the nearest takes", icon=":material/help:", expanded=True):
+        for column, (name, ballot) in zip(st.columns(len(given.ballots)), given.ballots.items(), strict=True):
+            column.markdown(f"**{looks[name].name}**")
+            for word, share in sorted(ballot.votes.items(), key=lambda vote: -vote[1]):
+                if share > 0:
+                    column.progress(min(1.0, share), text=f"{as_text(word)} {share:.0%}")
+        groups = [Group("", [card(given.id, given.take, "what you said", "you said")])]
+        seen: set[tuple[str, ...]] = set()
+        for name, ballot in given.ballots.items():
+            near = [(take, distance) for take, distance in ballot.nearest[:SHOWN] if take in session.takes]
+            ids = tuple(take for take, _ in near)
+            if ids in seen:
+                continue
+            seen.add(ids)
+            same = [looks[n].short for n, b in given.ballots.items() if tuple(t for t, _ in b.nearest[:SHOWN]) == ids]
+            cards = [
+                card(
+                    f"{name}:{take}",
+                    session.takes[take],
+                    f"stored take of “{labels[take]}”",
+                    labels[take],
+                    f"{d:.1f} away",
+                )
+                for take, d in near
+                if take in labels
+            ]
+            groups.append(Group("Nearest stored takes", cards, f"of {', '.join(same)}"))
+        heard(visit, "mic:near", groups)
+
+
+@st.fragment
+def heard(visit: Visit, key: str, groups: list[Group]) -> None:
+    takes(key, groups, lambda name: visit.session.takes[name.rpartition(":")[2]].wav())
+
+
+def alarms(visit: Visit) -> None:
+    """The alarms since the last drift was ordered: who, when, from where on, and what was forgotten."""
+    session = visit.session
+    looks = styles(session.learners)
+    for alarm in visit.alarms:
+        st.success(alarm_in_words(visit, alarm, looks[alarm.learner].name), icon=":material/notifications_active:")
+    gone = [(alarm.learner, take) for alarm in visit.alarms for take in alarm.forgotten if take in session.takes]
+    if not gone:
+        return
+    labels = session.labels()
+    groups = []
+    for name in dict.fromkeys(learner for learner, _ in gone):
+        cards = [
+            card(
+                f"{name}:{take}",
+                session.takes[take],
+                f"forgotten take of “{labels.get(take, '')}”",
+                labels.get(take, ""),
+            )
+            for learner, take in gone
+            if learner == name
+        ]
+        groups.append(Group(f"Forgotten by {looks[name].short}", cards, f"{len(cards)} takes"))
+    heard(visit, "mic:forgotten", groups)
+
+
+def alarm_in_words(visit: Visit, alarm: Alarm, name: str) -> str:
+    session = visit.session
+    text = f"**Alarm** of {name}"
+    if alarm.after is not None:
+        text += f", {alarm.after} answers after the drift was ordered"
+    if alarm.change_point is not None:
+        answers = [event["take"] for event in session.events if event["do"] == "judge"]
+        if alarm.change_point in answers:
+            text += f". It believes that the change came with answer {answers.index(alarm.change_point) + 1}"
+    return f"{text} and forgot {len(alarm.forgotten)} older takes." if alarm.forgotten else f"{text}."
+
+
+def curves(visit: Visit) -> None:
+    """Accuracy, |T| and the statistic over the judged answers."""
+    found = visit.session.curves()
+    if not found or not any(len(curve.answers) for curve in found.values()):
+        st.caption("Judge a few answers, and the curves of accuracy, memory and the CUSUM test grow here.")
+        return
+    st.plotly_chart(live_figure(found), key="mic:curves", config=CONFIG, alt=told_live(found))

@@ -1,0 +1,90 @@
+"""Step 3: a drift to order, with when its alarm is expected."""
+
+import streamlit as st
+
+from pages.microphone.visit import Visit
+from pages.widgets import as_text
+from tmlcd_core.experiments.live import FAULTS
+from tmlcd_core.features import EFFECTS
+
+KINDS = {
+    "class-change": "A word changes",
+    "fault": "A simulated fault",
+    "cover": "Cover the microphone",
+    "new-word": "A new word",
+    "speaker": "Somebody else speaks",
+}
+ABOUT = {
+    "class-change": "You say another word and mean the old one.",
+    "fault": "The page does something to every later take.",
+    "cover": "Put your hand over the microphone.",
+    "new-word": "One more word comes in that was never taught.",
+    "speaker": "Another person goes on with the same words.",
+}
+SPARE = ("down", "left", "stop", "go")  # words to say instead
+NEEDED = "mic:"
+
+
+def order(visit: Visit) -> None:
+    """Choose a drift and begin it, or read what to do in the one under way."""
+    if visit.guide is not None:
+        under_way(visit)
+        return
+    session = visit.session
+    with st.container(border=True):
+        kind = st.selectbox("What is to change?", list(KINDS), format_func=KINDS.__getitem__, key="mic:kind")
+        st.caption(ABOUT[kind])
+        what = details(visit, kind)
+        judged, needed = visit.judged(), session.settings.warmup
+        if judged < needed:
+            st.info(
+                f"First let it see how good it is: {needed - judged} more judged answers without a change, please "
+                f"({judged} of {needed} so far).",
+                icon=":material/hourglass_top:",
+            )
+        st.button(
+            "Begin", key="mic:begin", type="primary", icon=":material/play_arrow:", on_click=visit.order, args=(kind,),
+            kwargs=what, disabled=bool(session.missing()),
+        )  # fmt: skip
+
+
+def details(visit: Visit, kind: str) -> dict[str, object]:
+    words = visit.session.words
+    spare = next(word for word in (*SPARE, "other") if word not in words)
+    if kind == "class-change":
+        old = st.selectbox("Instead of", words, key="mic:old")
+        return {"old": old, "new": st.text_input("say from now on", spare, max_chars=40, key="mic:new")}
+    if kind == "new-word":
+        return {"word": st.text_input("The new word", spare, max_chars=40, key="mic:newcomer")}
+    if kind == "fault":
+        effect = st.selectbox("Fault", FAULTS, key="mic:fault")
+        st.caption(EFFECTS[effect].explanation)
+        return {"effect": effect, "strength": st.slider("Strength", 0.0, 1.0, 1.0, 0.05, key="mic:strength")}
+    return {}
+
+
+def under_way(visit: Visit) -> None:
+    guide = visit.guide
+    assert guide is not None
+    since = visit.judged() - visit.ordered
+    with st.container(border=True):
+        st.markdown(f"#### {as_text(guide.sentence)}")
+        st.caption(as_text(guide.expectation))
+        if guide.between is not None and not visit.alarms:
+            low, high = guide.between
+            if since < low:
+                state = f"{since} answers since: the alarm is not to be expected before {low}."
+            elif since <= high:
+                state = f"{since} answers since: the alarm may come any moment now (expected between {low} and {high})."
+            else:
+                state = f"{since} answers since: it is late (expected between {low} and {high}). Is the change as told?"
+            st.progress(min(1.0, since / high), text=state)
+        st.button(
+            "End this drift", key="mic:end", icon=":material/stop:", on_click=end, args=(visit,),
+            help="All is as it was at first; then another drift can be ordered.",
+        )  # fmt: skip
+
+
+def end(visit: Visit) -> None:
+    visit.order("end")
+    visit.guide = None

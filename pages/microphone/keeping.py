@@ -1,0 +1,70 @@
+"""Keep a session, open one again, take the takes or the fitted model along, and forget everything."""
+
+import streamlit as st
+
+from pages.microphone.room import rooms
+from pages.microphone.visit import ADDRESS, STATE, Visit
+from pages.widgets import as_text
+from tmlcd_core.errors import TmlcdError
+from tmlcd_core.experiments.live import LiveSession
+
+OPEN, TURN = "mic:open", "mic:open:turn"
+MAX_MB = 10
+
+
+def keeping(visit: Visit) -> None:
+    """The buttons."""
+    with st.expander("Keep, open, take along", icon=":material/save:"):
+        open_file(visit)
+        if visit.room is None:
+            st.caption("As soon as there is a take, the session can be downloaded here, with all takes.")
+            return
+        session = visit.session
+        download("Session", session.save, "words.session.zip", "application/zip", ":material/save:",
+                 "Everything: takes, answers, settings. It can be opened again above.")  # fmt: skip
+        download("Takes as wav folders", session.wav_folder, "words.zip", "application/zip", ":material/folder_zip:",
+                 "One folder per word, as the Drift lab and the commands read them.")  # fmt: skip
+        stm32(visit)
+        st.caption(
+            "This page can be reloaded: its address holds the session, which this server keeps until a day after the "
+            "last take. Whoever has the address can open it."
+        )
+        st.button(
+            "Forget my recordings", key="mic:forget", icon=":material/delete_forever:", on_click=forget, args=(visit,),
+            help="Removes all takes of this session from the server, at once and for good.",
+        )  # fmt: skip
+
+
+def download(label: str, make: object, name: str, kind: str, icon: str, told: str) -> None:
+    st.download_button(label, make, name, kind, icon=icon, help=told, on_click="ignore", width="stretch")
+
+
+def open_file(visit: Visit) -> None:
+    turn = st.session_state.setdefault(TURN, 0)
+    sent = st.file_uploader("Open a session", "zip", key=f"{OPEN}:{turn}", max_upload_size=MAX_MB)
+    if sent is None:
+        return
+    try:
+        session = LiveSession.open(sent.getvalue())
+    except TmlcdError as fault:
+        st.error(as_text(f"{sent.name}: {fault}"), icon=":material/error:")
+        return
+    st.session_state[TURN] = turn + 1
+    room = rooms().create(session)  # a copy of its own: what was open before stays under its address
+    room.changed()
+    st.session_state[STATE] = Visit.to(room)
+    st.query_params[ADDRESS] = room.token
+    st.rerun()
+
+
+def forget(visit: Visit) -> None:
+    if visit.room is not None:
+        with visit.room.lock:
+            rooms().forget(visit.room.token)
+    fresh = st.session_state[STATE] = Visit()
+    fresh.say_that("info", "All recordings of this session have been removed.")
+    st.query_params.pop(ADDRESS, None)
+
+
+def stm32(visit: Visit) -> None:
+    pass

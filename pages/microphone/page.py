@@ -1,0 +1,92 @@
+"""The page itself: three steps, the recorder always in the same place, and one next thing to do."""
+
+import streamlit as st
+
+from pages.microphone import answers, changing, sources, teaching
+from pages.microphone.keeping import keeping
+from pages.microphone.settings import settings
+from pages.microphone.visit import Visit, warming
+from pages.widgets import as_text
+
+TEACH, SAY, CHANGE = "1 Teach", "2 Say", "3 Change"
+STEP, NEXT = "mic:step", "mic:next"
+CSS = """<style>
+.st-key-mic-answer [data-testid="stMetricValue"] { font-size: clamp(2.2rem, 5cqw + 1.5rem, 4.5rem); line-height: 1.15; }
+.st-key-mic-answer [data-testid="stMetricValue"] > div { white-space: normal; overflow-wrap: anywhere; }
+</style>"""
+
+
+def show() -> None:
+    """Everything below the title."""
+    warming()
+    st.html(CSS)
+    visit = Visit.here()
+    if NEXT in st.session_state:
+        st.session_state[STEP] = st.session_state.pop(NEXT)
+    teaching_now = st.session_state.get(STEP, TEACH) == TEACH
+    sources.take_in(visit, teaching_now)
+    visit.notice_other_tab()
+    with visit.alone():
+        draw(visit)
+    visit.keep()
+
+
+def draw(visit: Visit) -> None:
+    with st.sidebar:
+        keeping(visit)
+        settings(visit)
+    step = st.segmented_control(
+        "Step", (TEACH, SAY, CHANGE), default=TEACH, key=STEP, required=True, label_visibility="collapsed",
+        on_change=visit.said.clear,
+    )  # fmt: skip
+    teach = step == TEACH
+    next_step(visit, step)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        if teach:
+            teaching.words(visit)
+        else:
+            answers.ask_toggle(visit)
+        sources.show_recorder(visit, teach)
+        sources.show_others(visit, teach)
+    with right:
+        if teach:
+            teaching.cut(visit)
+            teaching.taught(visit)
+        else:
+            if step == CHANGE:
+                changing.order(visit)
+            answers.answer(visit)
+            answers.alarms(visit)
+    if not teach:
+        answers.why(visit)
+        answers.curves(visit)
+
+
+def next_step(visit: Visit, step: str) -> None:
+    """The one thing to do now."""
+    lacks = visit.lacks()
+    if lacks is not None:
+        told, go = f"**Next:** {as_text(lacks)}.", TEACH
+    elif step == TEACH:
+        told, go = "**Ready.** It knows every word a little: more takes make it better, or let it listen.", SAY
+    elif visit.answer is None:
+        told, go = "**Next:** say one of the words and see what it understands.", step
+    elif visit.outcome is None:
+        told, go = "**Next:** tell it what you said; it learns from that.", step
+    elif visit.judged() < visit.session.settings.warmup:
+        left = visit.session.settings.warmup - visit.judged()
+        told, go = f"**Next:** say {left} more words, so that it knows how good it is; then change something.", step
+    elif step == SAY:
+        told, go = "**Next:** change something, and see whether it notices.", CHANGE
+    elif visit.guide is None:
+        told, go = "**Next:** choose what is to change, and begin.", step
+    elif visit.alarms:
+        told, go = "**It has noticed.** Go on and watch it recover, or end the drift.", step
+    else:
+        told, go = "**Next:** go on saying words, as the box on the right tells you.", step
+    with st.container(horizontal=True, vertical_alignment="center", key="mic-next"):
+        st.markdown(told)
+        if go != step:
+            st.button(f"{go[2:]} words" if go != CHANGE else "Change something", key="mic:go", type="primary",
+                      icon=":material/arrow_forward:", on_click=st.session_state.__setitem__, args=(NEXT, go))  # fmt: skip

@@ -1,0 +1,97 @@
+"""The settings of a session: the widgets follow the session, and the session follows the widgets."""
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from pages.microphone.visit import Visit
+from pages.widgets import as_text
+from tmlcd_core.errors import TmlcdError
+from tmlcd_core.experiments.live import LEARNERS, LiveSession, LiveSettings
+from tmlcd_core.features.voice import DEFAULT_VOICE, VOICE_EXTRACTORS
+from tmlcd_core.viz.palette import styles
+
+SHOWN = "mic:settings"
+CALIBRATED = 0.0  # of the threshold: worked out from the promise
+
+
+def settings(visit: Visit) -> None:
+    """Extractor, learners and the numbers of the test, each with a line that says what it is."""
+    session = visit.session
+    if st.session_state.get(SHOWN) != stamp(session):  # opened, or changed in another tab
+        st.session_state.update(values(session))
+        st.session_state[SHOWN] = stamp(session)
+    with st.expander("Features", icon=":material/graphic_eq:"):
+        extractor = st.selectbox(
+            "Extractor", list(VOICE_EXTRACTORS), key="mic:extractor", format_func=title,
+            help="How a take becomes numbers. All takes are read again with another one.",
+        )  # fmt: skip
+        st.caption(f"{VOICE_EXTRACTORS[extractor].explain} {VOICE_EXTRACTORS[extractor].n_features:,} numbers a take.")
+    with st.expander("Learners", icon=":material/school:"):
+        looks = styles(LEARNERS)
+        learners = st.multiselect(
+            "Side by side", LEARNERS, key="mic:learners", format_func=lambda name: looks[name].name,
+            help="CIT learns from its errors; Active and Hybrid also watch for changes.",
+        )  # fmt: skip
+        k = st.number_input("Neighbours k", 1, 15, key="mic:k", help="How many of the nearest takes vote.")
+        votes = st.selectbox("Votes", ["distance", "uniform"], key="mic:votes", help="1/distance, or one each.")
+        size = st.number_input("Largest |T|", 5, 300, key="mic:size", help="Takes that Hybrid stores at most.")
+        window = st.number_input("Window ϖ", 5, 300, key="mic:window", help="Last answers that Active can go back to.")
+    with st.expander("Change detection", icon=":material/query_stats:"):
+        batch = st.slider("Batch n", 1, 20, key="mic:n", help="Answers that the test takes in at a time.")
+        warmup = st.slider("Warm-up ξ", 4, 60, key="mic:xi", help="Answers from which it learns how good it is.")
+        h = st.slider(
+            "Threshold h", CALIBRATED, 30.0, step=0.5, key="mic:h",
+            help="The alarm comes when the statistic g reaches it; 0 works it out from the line below.",
+        )  # fmt: skip
+        alarms = st.select_slider(
+            "False alarms", [0.01, 0.02, 0.05, 0.1, 0.2], key="mic:false", format_func=lambda p: f"{p:.0%}",
+            help="Chance of a false alarm within 100 answers, if 90 % are right; h is worked out from it.",
+        )  # fmt: skip
+        place = st.empty()
+    if not learners:
+        st.error("Choose at least one learner.", icon=":material/error:")
+        return
+    old = session.settings
+    try:
+        wanted = replace(
+            old, batch=batch, warmup=warmup, threshold=h or None, false_alarms=alarms, k=int(k), weights=votes,
+            max_size=int(size), window=int(window),
+        )  # fmt: skip
+        if (extractor, tuple(learners), wanted) != stamp(session):
+            with visit.alone(), st.spinner("Reading all takes again …"):
+                session.change(extractor, [name for name in LEARNERS if name in learners], wanted)
+                if session.takes:
+                    visit.changed()
+                visit.answer = visit.outcome = None
+            st.session_state[SHOWN] = stamp(session)
+        place.caption(f"h = {session.settings.h:.1f}")
+    except TmlcdError as fault:
+        st.error(as_text(str(fault)), icon=":material/error:")
+
+
+def title(name: str) -> str:
+    mark = {"paper": " (reference)", DEFAULT_VOICE: " (best)"}.get(name, "")
+    return f"{VOICE_EXTRACTORS[name].title}{mark}"
+
+
+def stamp(session: LiveSession) -> tuple[str, tuple[str, ...], LiveSettings]:
+    return session.extractor, session.learners, session.settings
+
+
+def values(session: LiveSession) -> dict[str, Any]:
+    s = session.settings
+    nearest = min((0.01, 0.02, 0.05, 0.1, 0.2), key=lambda p: abs(p - s.false_alarms))
+    return {
+        "mic:extractor": session.extractor,
+        "mic:learners": list(session.learners),
+        "mic:k": s.k if isinstance(s.k, int) else 3,
+        "mic:votes": s.weights,
+        "mic:size": s.max_size,
+        "mic:window": s.window,
+        "mic:n": s.batch,
+        "mic:xi": s.warmup,
+        "mic:h": s.threshold or CALIBRATED,
+        "mic:false": nearest,
+    }

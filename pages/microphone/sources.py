@@ -1,0 +1,122 @@
+"""Where sound comes from: the browser's microphone, files, ready-made clips, the server's microphone."""
+
+import streamlit as st
+
+from pages.lab.upload import serves_this_machine
+from pages.microphone.visit import Visit
+from pages.recorder import arrived, recorder
+from pages.widgets import as_text
+from tmlcd_core.features.server_microphone import input_device, record
+
+RECORDER, FILES, TURN = "mic:recorder", "mic:files", "mic:files:turn"
+SOUNDS = ["wav", "flac", "ogg", "mp3"]
+MAX_MB = 10
+SECONDS, LONG_SECONDS = 1.5, 10.0  # of a take of the server's microphone
+SEVERAL = 10  # ready-made words at once
+A_FEW = 3
+
+
+@st.cache_resource(show_spinner=False)
+def server_device() -> str | None:
+    return input_device()
+
+
+def take_in(visit: Visit, teaching: bool) -> None:
+    """What has just come from the recorder, before anything is drawn."""
+    recording = arrived(RECORDER)
+    if recording is not None:
+        visit.said.clear()
+        visit.receive(recording.wav, teaching, long=recording.long)
+        recording.acknowledge()
+
+
+def show_recorder(visit: Visit, teaching: bool) -> None:
+    """The recorder, and what there is to say about the last take."""
+    recorder(RECORDER, prompt=prompt(visit, teaching), blocked=blocked(visit, teaching), long=teaching)
+    for kind, sentence in visit.said:
+        {"info": st.info, "warning": st.warning}[kind](as_text(sentence))
+
+
+def prompt(visit: Visit, teaching: bool) -> str:
+    if teaching:
+        return f"Say “{visit.word}”"
+    if blocked(visit, teaching):
+        return ""
+    if not visit.asks:
+        return "Say one of the words"
+    spoken = visit.spoken_for(visit.asked)
+    return f"Say “{spoken}”" + ("" if spoken == visit.asked else f", which now means “{visit.asked}”")
+
+
+def blocked(visit: Visit, teaching: bool) -> str:
+    return "" if teaching else visit.session.missing() or ""
+
+
+def show_others(visit: Visit, teaching: bool) -> None:
+    """The other sources, folded away."""
+    with st.expander("No microphone? Ready-made clips and files", icon=":material/library_music:"):
+        ready(visit, teaching)
+        files(visit, teaching)
+        if serves_this_machine() and (device := server_device()):
+            server(visit, teaching, device)
+
+
+def ready(visit: Visit, teaching: bool) -> None:
+    session = visit.session
+    st.caption("Ready-made: the words as a computer voice says them.")
+    with st.container(horizontal=True):
+        for word in session.words:
+            st.button(
+                as_text(word), key=f"mic:ready:{word}", icon=":material/play_circle:", on_click=visit.ready,
+                args=(word, teaching), disabled=bool(blocked(visit, teaching)),
+            )  # fmt: skip
+        if teaching:
+            st.button(
+                f"{A_FEW} of each word", key="mic:few", icon=":material/auto_awesome:", on_click=few, args=(visit,),
+                help="Teaches every word at once, to try the page out.",
+            )  # fmt: skip
+        else:
+            st.button(
+                f"{SEVERAL} at random, judged", key="mic:several", icon=":material/fast_forward:",
+                on_click=visit.ready_words, args=(SEVERAL,), disabled=bool(blocked(visit, teaching)),
+                help="Says words in random order and tells the truth about each.",
+            )  # fmt: skip
+
+
+def few(visit: Visit) -> None:
+    for word in list(visit.session.words):
+        for _ in range(A_FEW):
+            visit.word = word
+            visit.ready(word, teaching=True)
+
+
+def files(visit: Visit, teaching: bool) -> None:
+    turn = st.session_state.setdefault(TURN, 0)
+    what = f"Files of “{visit.word}”" if teaching else "Files, each of one word"
+    sent = st.file_uploader(
+        as_text(what), SOUNDS, accept_multiple_files=True, key=f"{FILES}:{turn}", max_upload_size=MAX_MB,
+        help="wav, flac, ogg or mp3 of one word, up to 5 seconds"
+        + (", or of repetitions of it, up to 30 seconds." if teaching else "."),
+    )  # fmt: skip
+    if not sent:
+        return
+    visit.said.clear()
+    for file in sent:
+        if file.size > MAX_MB * 2**20:  # the browser's limit is the browser's
+            visit.say_that("warning", f"{file.name}: {file.size / 2**20:.0f} MB; {MAX_MB} MB are the limit")
+            continue
+        visit.receive(file.getvalue(), teaching, long=teaching and visit.is_long(file.getvalue()), name=file.name)
+    st.session_state[TURN] = turn + 1  # an empty uploader: each file is taken once
+    st.rerun()
+
+
+def server(visit: Visit, teaching: bool, device: str) -> None:
+    st.caption(f"Server microphone: “{as_text(device)}”, on the computer that runs this page.")
+    with st.container(horizontal=True):
+        word = st.button(f"Record {SECONDS:g} s there", key="mic:server", icon=":material/mic:")
+        long = teaching and st.button(f"Long take of {LONG_SECONDS:g} s there", key="mic:server:long")
+    if word or long:
+        visit.said.clear()
+        with st.spinner("Speak now …"), visit.faults_said():
+            visit.receive(record(LONG_SECONDS if long else SECONDS), teaching, long=bool(long))
+        st.rerun()

@@ -1,0 +1,118 @@
+"""Step 1: name words and record a few takes of each."""
+
+import streamlit as st
+
+from pages.microphone.pictures import cards
+from pages.microphone.visit import GOAL, WORDS, Visit
+from pages.takes import Group, takes
+from pages.widgets import as_text
+from tmlcd_core.errors import TmlcdError
+from tmlcd_core.experiments.live import MOST_WORDS, LiveSession
+from tmlcd_core.features.voice import Take
+
+SUGGESTED = ("yes", "no", "up", "down", "left", "right", "stop", "go", "on", "off")
+PILLS, ADD, NAMES = "mic:word", "mic:add", "mic:names"
+
+
+def words(visit: Visit) -> None:
+    """Name the words; once there are takes, choose the one to say, with a counter for each."""
+    session = visit.session
+    if not session.takes:
+        name_words(visit)
+        session = visit.session
+    counts = session.counts()
+    st.session_state[PILLS] = visit.word
+    st.pills(
+        "Word to say", session.words, key=PILLS, required=True, on_change=turn_to, args=(visit,),
+        format_func=lambda word: f"{as_text(word)} · **{counts[word]}**",
+        help=f"Its turn passes to the next word after {GOAL} takes; choose another at any time.",
+    )  # fmt: skip
+    if session.takes:
+        with st.popover("Add or remove a word", icon=":material/edit:"):
+            edit_words(visit)
+
+
+def turn_to(visit: Visit) -> None:
+    if st.session_state[PILLS] in visit.session.words:
+        visit.word = st.session_state[PILLS]
+
+
+def name_words(visit: Visit) -> None:
+    named = st.multiselect(
+        "Your words, two to ten", SUGGESTED, default=WORDS, key=NAMES, accept_new_options=True,
+        max_selections=MOST_WORDS, placeholder="Choose or type words", help="Any word can be typed.",
+    )  # fmt: skip
+    if named != visit.draft.words:
+        try:
+            old = visit.draft
+            visit.draft = LiveSession(named, old.extractor, old.learners, old.settings)
+            visit.next_word()
+        except TmlcdError as fault:
+            st.error(as_text(str(fault)), icon=":material/error:")
+
+
+def edit_words(visit: Visit) -> None:
+    session = visit.session
+    st.text_input("New word", key=ADD, max_chars=40, on_change=add_word, args=(visit,), placeholder="type, then Enter")
+    if session.started or len(session.words) <= 2:
+        st.caption("A session keeps its words once answers have been judged, and at least two of them.")
+        return
+    for word in session.words:
+        count = session.counts()[word]
+        lost = f" and its {count} take{'s' * (count > 1)}" if count else ""
+        st.button(f"Remove “{as_text(word)}”{lost}", key=f"mic:remove:{word}", on_click=visit.remove, args=(word,))
+
+
+def add_word(visit: Visit) -> None:
+    word, st.session_state[ADD] = st.session_state[ADD], ""
+    if word.strip():
+        visit.do(lambda session: setattr(visit, "word", session.add_word(word)))
+
+
+def cut(visit: Visit) -> None:
+    """The words of a long take: hear them, drop what is wrong, keep the rest."""
+    if not visit.cut:
+        return
+    word = as_text(visit.word)
+    with st.container(border=True):
+        st.markdown(f"**{len(visit.cut)} words found.** Click to hear, drop what is wrong, keep the rest.")
+        shown = [Group("", cards(visit.cut.items(), visit.word))]
+        gallery(visit, "mic:cut", shown, visit.cut)
+        with st.container(horizontal=True):
+            st.button(
+                f"Keep {len(visit.cut)} as “{word}”", key="mic:keep", type="primary", icon=":material/check:",
+                on_click=visit.keep_cut, args=(visit.word,),
+            )  # fmt: skip
+            st.button("Drop all", key="mic:drop", icon=":material/close:", on_click=visit.cut.clear)
+
+
+def taught(visit: Visit) -> None:
+    """Every take that was taught, word by word."""
+    session = visit.session
+    events = [event for event in session.events if event["do"] == "teach"]
+    if not events:
+        return
+    st.subheader("What it has been taught")
+    st.caption("Click a take to hear it and to say what it really is; × drops it.")
+    groups = []
+    for word in session.words:
+        own = [(event["take"], session.takes[event["take"]]) for event in events if event["word"] == word]
+        if own:
+            groups.append(Group(word, cards(own, word), f"{len(own)} take{'s' * (len(own) > 1)}"))
+    gallery(visit, "mic:taught", groups, session.takes, tuple(session.words))
+
+
+@st.fragment
+def gallery(visit: Visit, key: str, groups: list[Group], known: dict[str, Take], words: tuple[str, ...] = ()) -> None:
+    """Takes to hear, to move and to drop. Hearing one runs this part of the page alone."""
+    wish = takes(key, groups, lambda name: known[name].wav(), words=words, drops=True)
+    if wish is None:
+        return
+    visit.said.clear()
+    if known is visit.cut:
+        visit.cut.pop(wish.id, None)
+    elif wish.what == "drop":
+        visit.do(lambda session: session.drop(wish.id))
+    else:
+        visit.do(lambda session: session.relabel(wish.id, wish.word))
+    st.rerun()
