@@ -1,12 +1,13 @@
 """Step 2: say words. The prediction, what it rests on, and what was really said."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from pages.microphone.pictures import card
 from pages.microphone.visit import Alarm, Visit
-from pages.takes import Group, takes
+from pages.takes import Card, Group, takes
 from pages.widgets import as_text
 from tmlcd_core.experiments.live import Answer, Outcome
 from tmlcd_core.viz.live import live_figure, told_live
@@ -57,7 +58,8 @@ def predictions(given: Answer, outcome: Outcome | None) -> None:
         who = looks[names[0]].short if len(names) == 1 else "All agree" if len(names) > 2 else "Both agree"
         icon = ""
         if outcome is not None:
-            icon = ":material/check_circle: " if outcome.verdicts[names[0]].right else ":material/cancel: "
+            right = outcome.verdicts[names[0]].right
+            icon = ":green[:material/check_circle:] " if right else ":red[:material/cancel:] "
         column.metric(f"{icon}{who}, {ballot.confidence:.0%} sure", as_text(ballot.prediction))
 
 
@@ -69,91 +71,85 @@ def judge(visit: Visit) -> None:
     with st.container(horizontal=True):
         for number, word in zip(KEYS, visit.session.words, strict=False):
             st.button(
-                as_text(word), key=f"mic:judge:{word}", on_click=visit.judge, args=(word,), shortcut=number,
+                as_text(word), key=f"mic:judge:{word}", on_click=visit.act, args=(visit.judge, word), shortcut=number,
                 type="primary" if word == guess else "secondary",
             )  # fmt: skip
 
 
 def judged(visit: Visit, outcome: Outcome) -> None:
     right = sum(verdict.right for verdict in outcome.verdicts.values())
-    verdict = "Right" if right == len(outcome.verdicts) else "Wrong" if right == 0 else "Partly right"
+    verdict = ":green[Right]" if right == len(outcome.verdicts) else ":red[Wrong]" if right == 0 else "Partly right"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{verdict}**: it was “{as_text(outcome.word)}”, and that is learned now. Say the next word.")
-        st.button("Undo", key="mic:undo", icon=":material/undo:", on_click=visit.undo)
+        st.button("Undo", key="mic:undo", icon=":material/undo:", on_click=visit.act, args=(visit.undo,))
 
 
 def why(visit: Visit) -> None:
     """Votes and the nearest takes of the last answer."""
     if visit.answer is None:
         return
-    given, session = visit.answer, visit.session
-    looks, labels = styles(given.ballots), session.labels()
+    given = visit.answer
+    looks = styles(given.ballots)
     with st.expander("Why? The votes and the nearest takes", icon=":material/help:", expanded=True):
         for column, (name, ballot) in zip(st.columns(len(given.ballots)), given.ballots.items(), strict=True):
             column.markdown(f"**{looks[name].name}**")
             for word, share in sorted(ballot.votes.items(), key=lambda vote: -vote[1]):
                 if share > 0:
                     column.progress(min(1.0, share), text=f"{as_text(word)} {share:.0%}")
-        groups = [Group("", [card(given.id, given.take, "what you said", "you said")])]
-        seen: set[tuple[str, ...]] = set()
-        for name, ballot in given.ballots.items():
-            near = [(take, distance) for take, distance in ballot.nearest[:SHOWN] if take in session.takes]
-            ids = tuple(take for take, _ in near)
-            if ids in seen:
-                continue
-            seen.add(ids)
-            same = [looks[n].short for n, b in given.ballots.items() if tuple(t for t, _ in b.nearest[:SHOWN]) == ids]
-            cards = [
-                card(
-                    f"{name}:{take}",
-                    session.takes[take],
-                    f"stored take of “{labels[take]}”",
-                    labels[take],
-                    f"{d:.1f} away",
-                )
-                for take, d in near
-                if take in labels
-            ]
-            groups.append(Group("Nearest stored takes", cards, f"of {', '.join(same)}"))
+        groups = [Group("You said", [card(given.id, given.take, "what you said")])]
+        for ids, names in same_neighbours(given).items():
+            distance = dict(given.ballots[names[0]].nearest)
+            notes = {take: f"{distance[take]:.1f} away" for take in ids}
+            told = "" if len(names) == len(given.ballots) else f"of {', '.join(looks[name].short for name in names)}"
+            groups.append(Group("Nearest stored takes", stored(visit, names[0], ids, notes), told))
         heard(visit, "mic:near", groups)
+
+
+def same_neighbours(given: Answer) -> dict[tuple[str, ...], list[str]]:
+    """The nearest takes, and which learners have just these."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for name, ballot in given.ballots.items():
+        found.setdefault(tuple(take for take, _ in ballot.nearest[:SHOWN]), []).append(name)
+    return found
+
+
+def stored(visit: Visit, learner: str, ids: Sequence[str], notes: Mapping[str, str]) -> list[Card]:
+    """Takes with their words; several learners may show the same one."""
+    takes, labels = visit.session.takes, visit.session.labels()
+    return [
+        card(f"{learner}:{name}", takes[name], f"a take of “{labels[name]}”", labels[name], notes.get(name, ""))
+        for name in ids
+        if name in labels
+    ]
 
 
 @st.fragment
 def heard(visit: Visit, key: str, groups: list[Group]) -> None:
-    takes(key, groups, lambda name: visit.session.takes[name.rpartition(":")[2]].wav())
+    """Takes to hear, which runs this part of the page alone."""
+    takes(key, groups, lambda name: visit.session.takes[name.rpartition(":")[2]].wav(), flow=True)
 
 
 def alarms(visit: Visit) -> None:
     """The alarms since the last drift was ordered: who, when, from where on, and what was forgotten."""
-    session = visit.session
-    looks = styles(session.learners)
+    looks = styles(visit.session.learners)
+    forgotten: dict[str, list[str]] = {}
     for alarm in visit.alarms:
         st.success(alarm_in_words(visit, alarm, looks[alarm.learner].name), icon=":material/notifications_active:")
-    gone = [(alarm.learner, take) for alarm in visit.alarms for take in alarm.forgotten if take in session.takes]
-    if not gone:
-        return
-    labels = session.labels()
-    groups = []
-    for name in dict.fromkeys(learner for learner, _ in gone):
-        cards = [
-            card(
-                f"{name}:{take}",
-                session.takes[take],
-                f"forgotten take of “{labels.get(take, '')}”",
-                labels.get(take, ""),
-            )
-            for learner, take in gone
-            if learner == name
-        ]
-        groups.append(Group(f"Forgotten by {looks[name].short}", cards, f"{len(cards)} takes"))
-    heard(visit, "mic:forgotten", groups)
+        forgotten.setdefault(alarm.learner, []).extend(alarm.forgotten)
+    groups = [
+        Group(f"Forgotten by {looks[name].short}", stored(visit, name, ids, {}), f"{len(ids)} takes")
+        for name, ids in forgotten.items()
+        if ids
+    ]
+    if groups:
+        heard(visit, "mic:forgotten", groups)
 
 
 def alarm_in_words(visit: Visit, alarm: Alarm, name: str) -> str:
     session = visit.session
     text = f"**Alarm** of {name}"
-    if alarm.after is not None:
-        text += f", {alarm.after} answers after the drift was ordered"
+    if visit.guide is not None:
+        text += f", {alarm.at - visit.ordered} answers after the drift was ordered"
     if alarm.change_point is not None:
         answers = [event["take"] for event in session.events if event["do"] == "judge"]
         if alarm.change_point in answers:

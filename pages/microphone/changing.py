@@ -22,7 +22,6 @@ ABOUT = {
     "speaker": "Another person goes on with the same words.",
 }
 SPARE = ("down", "left", "stop", "go")  # words to say instead
-NEEDED = "mic:"
 
 
 def order(visit: Visit) -> None:
@@ -43,8 +42,8 @@ def order(visit: Visit) -> None:
                 icon=":material/hourglass_top:",
             )
         st.button(
-            "Begin", key="mic:begin", type="primary", icon=":material/play_arrow:", on_click=visit.order, args=(kind,),
-            kwargs=what, disabled=bool(session.missing()),
+            "Begin", key="mic:begin", type="primary", icon=":material/play_arrow:", on_click=visit.act,
+            args=(visit.order, kind), kwargs=what, disabled=bool(session.missing()),
         )  # fmt: skip
 
 
@@ -80,7 +79,7 @@ def under_way(visit: Visit) -> None:
                 state = f"{since} answers since: it is late (expected between {low} and {high}). Is the change as told?"
             st.progress(min(1.0, since / high), text=state)
         st.button(
-            "End this drift", key="mic:end", icon=":material/stop:", on_click=end, args=(visit,),
+            "End this drift", key="mic:end", icon=":material/stop:", on_click=visit.act, args=(end, visit),
             help="All is as it was at first; then another drift can be ordered.",
         )  # fmt: skip
 

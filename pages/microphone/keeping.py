@@ -1,5 +1,7 @@
 """Keep a session, open one again, take the takes or the fitted model along, and forget everything."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from pages.microphone.room import rooms
@@ -20,9 +22,9 @@ def keeping(visit: Visit) -> None:
             st.caption("As soon as there is a take, the session can be downloaded here, with all takes.")
             return
         session = visit.session
-        download("Session", session.save, "words.session.zip", "application/zip", ":material/save:",
+        download(visit, "Session", session.save, "words.session.zip", ":material/save:",
                  "Everything: takes, answers, settings. It can be opened again above.")  # fmt: skip
-        download("Takes as wav folders", session.wav_folder, "words.zip", "application/zip", ":material/folder_zip:",
+        download(visit, "Takes as wav folders", session.wav_folder, "words.zip", ":material/folder_zip:",
                  "One folder per word, as the Drift lab and the commands read them.")  # fmt: skip
         stm32(visit)
         st.caption(
@@ -35,8 +37,10 @@ def keeping(visit: Visit) -> None:
         )  # fmt: skip
 
 
-def download(label: str, make: object, name: str, kind: str, icon: str, told: str) -> None:
-    st.download_button(label, make, name, kind, icon=icon, help=told, on_click="ignore", width="stretch")
+def download(visit: Visit, label: str, make: Callable[[], bytes], name: str, icon: str, told: str) -> None:
+    st.download_button(
+        label, visit.locked(make), name, "application/zip", icon=icon, help=told, on_click="ignore", width="stretch"
+    )
 
 
 def open_file(visit: Visit) -> None:
@@ -59,8 +63,7 @@ def open_file(visit: Visit) -> None:
 
 def forget(visit: Visit) -> None:
     if visit.room is not None:
-        with visit.room.lock:
-            rooms().forget(visit.room.token)
+        rooms().forget(visit.room)
     fresh = st.session_state[STATE] = Visit()
     fresh.say_that("info", "All recordings of this session have been removed.")
     st.query_params.pop(ADDRESS, None)

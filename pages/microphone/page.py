@@ -10,9 +10,11 @@ from pages.widgets import as_text
 
 TEACH, SAY, CHANGE = "1 Teach", "2 Say", "3 Change"
 STEP, NEXT = "mic:step", "mic:next"
+GO = {TEACH: "Teach words", SAY: "Say words", CHANGE: "Change something"}
 CSS = """<style>
 .st-key-mic-answer [data-testid="stMetricValue"] { font-size: clamp(2.2rem, 5cqw + 1.5rem, 4.5rem); line-height: 1.15; }
 .st-key-mic-answer [data-testid="stMetricValue"] > div { white-space: normal; overflow-wrap: anywhere; }
+.st-key-mic-next p { font-size: 1.15rem; }
 </style>"""
 
 
@@ -88,5 +90,7 @@ def next_step(visit: Visit, step: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="mic-next"):
         st.markdown(told)
         if go != step:
-            st.button(f"{go[2:]} words" if go != CHANGE else "Change something", key="mic:go", type="primary",
-                      icon=":material/arrow_forward:", on_click=st.session_state.__setitem__, args=(NEXT, go))  # fmt: skip
+            st.button(
+                GO[go], key="mic:go", type="primary", icon=":material/arrow_forward:",
+                on_click=st.session_state.__setitem__, args=(NEXT, go),
+            )  # fmt: skip

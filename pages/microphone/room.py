@@ -31,6 +31,7 @@ class Room:
     version: int = 0
     written: int = 0
     used: float = field(default_factory=time.time)
+    forgotten: bool = False
 
     @property
     def path(self) -> Path:
@@ -42,7 +43,7 @@ class Room:
 
     def keep(self) -> None:
         """Write the session if it has changed: to a temporary file that then takes the old one's place."""
-        if self.version == self.written:
+        if self.version == self.written or self.forgotten:
             return
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         temporary = self.folder / f"{TEMPORARY}{secrets.token_hex(8)}"
@@ -54,6 +55,8 @@ class Room:
         self.written = self.version
 
     def forget(self) -> None:
+        """Remove it from the disk, and let no tab that still shows it write it again."""
+        self.forgotten = True
         self.path.unlink(missing_ok=True)
 
 
@@ -81,19 +84,18 @@ class Rooms:
             return None
         with self._lock:
             if token not in self._open:
-                room = Room(token, LiveSession(("yes", "no")), self.folder)
                 try:
-                    room.session = LiveSession.open(room.path.read_bytes())
+                    data = (self.folder / f"{token}{SUFFIX}").read_bytes()
                 except OSError:
                     return None
-                self._open[token] = room
+                self._open[token] = Room(token, LiveSession.open(data), self.folder)
             return self._open[token]
 
-    def forget(self, token: str) -> None:
+    def forget(self, room: Room) -> None:
         """Remove a session from memory and disk."""
-        with self._lock:
-            room = self._open.pop(token, None)
-        (room or Room(token, LiveSession(("yes", "no")), self.folder)).forget()
+        with self._lock, room.lock:
+            self._open.pop(room.token, None)
+            room.forget()
 
     def prune(self) -> None:
         """Remove what nobody has changed for a day."""

@@ -32,7 +32,8 @@ def take_in(visit: Visit, teaching: bool) -> None:
 
 def show_recorder(visit: Visit, teaching: bool) -> None:
     """The recorder, and what there is to say about the last take."""
-    recorder(RECORDER, prompt=prompt(visit, teaching), blocked=blocked(visit, teaching), long=teaching)
+    hold = "Tell it what you said; then it listens again." if not teaching and visit.waits_for_truth() else ""
+    recorder(RECORDER, prompt=prompt(visit, teaching), blocked=blocked(visit, teaching), hold=hold, long=teaching)
     for kind, sentence in visit.said:
         {"info": st.info, "warning": st.warning}[kind](as_text(sentence))
 
@@ -54,7 +55,7 @@ def blocked(visit: Visit, teaching: bool) -> str:
 
 def show_others(visit: Visit, teaching: bool) -> None:
     """The other sources, folded away."""
-    with st.expander("No microphone? Ready-made clips and files", icon=":material/library_music:"):
+    with st.expander("No microphone? Ready-made clips and files", key="mic:others", icon=":material/library_music:"):
         ready(visit, teaching)
         files(visit, teaching)
         if serves_this_machine() and (device := server_device()):
@@ -67,18 +68,18 @@ def ready(visit: Visit, teaching: bool) -> None:
     with st.container(horizontal=True):
         for word in session.words:
             st.button(
-                as_text(word), key=f"mic:ready:{word}", icon=":material/play_circle:", on_click=visit.ready,
-                args=(word, teaching), disabled=bool(blocked(visit, teaching)),
+                as_text(word), key=f"mic:ready:{word}", icon=":material/play_circle:", on_click=visit.act,
+                args=(visit.ready, word, teaching), disabled=bool(blocked(visit, teaching)),
             )  # fmt: skip
         if teaching:
             st.button(
-                f"{A_FEW} of each word", key="mic:few", icon=":material/auto_awesome:", on_click=few, args=(visit,),
-                help="Teaches every word at once, to try the page out.",
+                f"{A_FEW} of each word", key="mic:few", icon=":material/auto_awesome:", on_click=visit.act,
+                args=(few, visit), help="Teaches every word at once, to try the page out.",
             )  # fmt: skip
         else:
             st.button(
                 f"{SEVERAL} at random, judged", key="mic:several", icon=":material/fast_forward:",
-                on_click=visit.ready_words, args=(SEVERAL,), disabled=bool(blocked(visit, teaching)),
+                on_click=visit.act, args=(visit.ready_words, SEVERAL), disabled=bool(blocked(visit, teaching)),
                 help="Says words in random order and tells the truth about each.",
             )  # fmt: skip
 
@@ -105,7 +106,7 @@ def files(visit: Visit, teaching: bool) -> None:
         if file.size > MAX_MB * 2**20:  # the browser's limit is the browser's
             visit.say_that("warning", f"{file.name}: {file.size / 2**20:.0f} MB; {MAX_MB} MB are the limit")
             continue
-        visit.receive(file.getvalue(), teaching, long=teaching and visit.is_long(file.getvalue()), name=file.name)
+        visit.receive(file.getvalue(), teaching, name=file.name)
     st.session_state[TURN] = turn + 1  # an empty uploader: each file is taken once
     st.rerun()
 

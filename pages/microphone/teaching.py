@@ -60,7 +60,9 @@ def edit_words(visit: Visit) -> None:
     for word in session.words:
         count = session.counts()[word]
         lost = f" and its {count} take{'s' * (count > 1)}" if count else ""
-        st.button(f"Remove “{as_text(word)}”{lost}", key=f"mic:remove:{word}", on_click=visit.remove, args=(word,))
+        st.button(
+            f"Remove “{as_text(word)}”{lost}", key=f"mic:remove:{word}", on_click=visit.act, args=(visit.remove, word)
+        )
 
 
 def add_word(visit: Visit) -> None:
@@ -81,7 +83,7 @@ def cut(visit: Visit) -> None:
         with st.container(horizontal=True):
             st.button(
                 f"Keep {len(visit.cut)} as “{word}”", key="mic:keep", type="primary", icon=":material/check:",
-                on_click=visit.keep_cut, args=(visit.word,),
+                on_click=visit.act, args=(visit.keep_cut, visit.word),
             )  # fmt: skip
             st.button("Drop all", key="mic:drop", icon=":material/close:", on_click=visit.cut.clear)
 
@@ -89,17 +91,34 @@ def cut(visit: Visit) -> None:
 def taught(visit: Visit) -> None:
     """Every take that was taught, word by word."""
     session = visit.session
-    events = [event for event in session.events if event["do"] == "teach"]
+    events = [event for event in session.events if event["do"] in ("teach", "judge")]
     if not events:
+        if not visit.cut:
+            how_it_works()
         return
     st.subheader("What it has been taught")
     st.caption("Click a take to hear it and to say what it really is; × drops it.")
     groups = []
     for word in session.words:
-        own = [(event["take"], session.takes[event["take"]]) for event in events if event["word"] == word]
+        own = [event for event in events if event["word"] == word]
+        shown = cards([(event["take"], session.takes[event["take"]]) for event in own], word)
+        judged = sum(event["do"] == "judge" for event in own)
+        note = f"{len(own) - judged} taught" + (f", {judged} answered and judged" if judged else "")
         if own:
-            groups.append(Group(word, cards(own, word), f"{len(own)} take{'s' * (len(own) > 1)}"))
+            groups.append(Group(word, shown, note))
     gallery(visit, "mic:taught", groups, session.takes, tuple(session.words))
+
+
+def how_it_works() -> None:
+    with st.container(border=True):
+        st.markdown(
+            "#### In three steps\n"
+            "1. **Teach**: press the microphone and say the word that is asked for, three to five times each.\n"
+            "2. **Say**: speak any of the words. It tells what it has understood, and learns when you correct it.\n"
+            "3. **Change**: say another word for the same meaning, cover the microphone, or let somebody else speak. "
+            "It raises an alarm, forgets what is no longer true, and adapts.\n\n"
+            "Your recordings stay on this server for a day at most, and go at once if you wish."
+        )
 
 
 @st.fragment

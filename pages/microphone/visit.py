@@ -19,7 +19,10 @@ from pages.microphone.ready import ready_clip
 from pages.microphone.room import Room, rooms
 from tmlcd_core.errors import DataError, TmlcdError
 from tmlcd_core.experiments.live import GOOD_START, Answer, Guide, LiveSession, Outcome, warm_up
+from tmlcd_core.experiments.live.drifts import describe_drift
+from tmlcd_core.features.audio import read_sound
 from tmlcd_core.features.voice import Take, cut_words, open_take
+from tmlcd_core.features.voice.take import LONGEST_TAKE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +37,7 @@ class Alarm:
     """An alarm that has come, as it is told."""
 
     learner: str
-    after: int | None  # answers since the drift was ordered, if one was
+    at: int  # judged answers when it came
     change_point: str | None
     forgotten: tuple[str, ...]
 
@@ -63,6 +66,10 @@ class Visit:
     def here(cls) -> Visit:
         """This tab's visit, in the session that the address names."""
         visit: Visit = st.session_state.setdefault(STATE, cls())
+        if visit.room is not None and visit.room.forgotten:
+            visit = st.session_state[STATE] = cls()
+            visit.say_that("info", "The recordings of this session have been removed.")
+            st.query_params.pop(ADDRESS, None)
         token = st.query_params.get(ADDRESS)
         if visit.room is not None and token is None:
             st.query_params[ADDRESS] = visit.room.token  # back from another page
@@ -85,9 +92,32 @@ class Visit:
     @classmethod
     def to(cls, room: Room) -> Visit:
         """A visit of this room."""
-        visit = cls(room=room, seen=room.version, word=room.session.words[0])
-        visit.next_word()
+        visit = cls(room=room)
+        visit.catch_up()
         return visit
+
+    def catch_up(self) -> None:
+        """Take over what the session has become meanwhile: an answer that is gone, a drift that is under way."""
+        assert self.room is not None
+        self.seen = self.room.version
+        session = self.session
+        if self.answer is not None and self.answer.id not in session.takes:
+            self.answer = self.outcome = None
+        self.next_word()
+        self.ordered, self.guide, self.alarms = 0, None, []
+        drift = next((event for event in reversed(session.events) if event["do"] == "drift"), None)
+        if drift is None or drift["kind"] == "end":
+            return
+        what = {key: value for key, value in drift.items() if key not in ("do", "kind")}
+        self.guide = describe_drift(session, drift["kind"], what)[1]
+        before = session.events[: session.events.index(drift)]
+        self.ordered = sum(event["do"] == "judge" for event in before)
+        for name, curve in session.curves().items():
+            self.alarms += [
+                Alarm(name, at + 1, curve.answers[change], ())
+                for at, change in zip(curve.alarms, curve.change_points, strict=True)
+                if at >= self.ordered
+            ]
 
     @property
     def session(self) -> LiveSession:
@@ -106,6 +136,15 @@ class Visit:
         self.room.changed()
         self.seen = self.room.version
 
+    def locked(self, make: Callable[[], bytes]) -> Callable[[], bytes]:
+        """To be called later, from another thread: a download is made when it is clicked."""
+
+        def alone() -> bytes:
+            with self.alone():
+                return make()
+
+        return alone
+
     def keep(self) -> None:
         """At the end of a run, when all is on the screen: write the session, and its name into the address."""
         if self.room is None:
@@ -121,12 +160,15 @@ class Visit:
     def notice_other_tab(self) -> None:
         """Another tab of this address may have gone on: its session is this one, only the screen was older."""
         if self.room is not None and self.room.version != self.seen:
-            self.seen = self.room.version
-            if self.answer is not None and self.answer.id not in self.room.session.takes:
-                self.answer = self.outcome = None
+            self.catch_up()
             self.say_that("info", "This session went on in another tab; what was done there is here now.")
 
     # -- what comes in -----------------------------------------------------------------------------------------------
+
+    def act(self, action: Callable[..., None], *args: object, **kwargs: object) -> None:
+        """Do what a button asks for; what was said about the last event is over."""
+        self.said.clear()
+        action(*args, **kwargs)
 
     def say_that(self, kind: str, sentence: str) -> None:
         self.said.append((kind, sentence[:1].upper() + sentence[1:]))
@@ -142,26 +184,18 @@ class Visit:
     def receive(self, sound: bytes | tuple, teaching: bool, *, long: bool = False, name: str = "") -> None:
         """A sound from anywhere: a take of the word being taught, a long take to cut, or something to answer."""
         with self.faults_said(name), self.alone():
-            if teaching and long:
+            if teaching and (long or (isinstance(sound, bytes) and read_sound(sound, 0.1)[2] > LONGEST_TAKE)):
                 words = cut_words(sound)
                 self.cuts += 1
                 self.cut |= {f"c{self.cuts}-{i}": take for i, take in enumerate(words)}
                 return
             take = open_take(sound)
             for remark in take.remarks:
-                self.say_that("info", f"The take is kept, but it is {remark}.")
+                self.say_that("info", f"The take is kept, with a remark: {remark}.")
             if teaching:
                 self.teach(take)
             else:
                 self.answer_to(take)
-
-    def is_long(self, sound: bytes) -> bool:
-        """Whether a file is more than one take of one word may be."""
-        try:
-            open_take(sound)
-        except TmlcdError as fault:
-            return "is too long" in str(fault)
-        return False
 
     def teach(self, take: Take) -> None:
         self.session.teach(self.word, take)
@@ -201,10 +235,8 @@ class Visit:
             outcome = session.judge(self.answer.id, word)
             self.changed()
             self.outcome = outcome
-            judged = self.judged()
-            since = judged - self.ordered if self.guide is not None else None
             self.alarms += [
-                Alarm(name, since, verdict.change_point, verdict.forgotten)
+                Alarm(name, self.judged(), verdict.change_point, verdict.forgotten)
                 for name, verdict in outcome.verdicts.items()
                 if verdict.alarm
             ]
@@ -224,11 +256,15 @@ class Visit:
             self.changed()
             self.next_word()
 
+    def waits_for_truth(self) -> bool:
+        return self.answer is not None and self.outcome is None
+
     def undo(self) -> None:
         with self.faults_said(), self.alone() as session:
             if session.undo() is not None:
                 self.changed()
             self.outcome = None
+            self.alarms = [alarm for alarm in self.alarms if alarm.at <= self.judged()]
 
     def judged(self) -> int:
         return sum(event["do"] == "judge" for event in self.session.events)

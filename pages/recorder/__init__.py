@@ -34,12 +34,13 @@ class Recording:
         del self.done[:-REMEMBERED]
 
 
-def recorder(key: str, *, prompt: str = "", blocked: str = "", long: bool = False) -> None:
+def recorder(key: str, *, prompt: str = "", blocked: str = "", hold: str = "", long: bool = False) -> None:
     """Show the recorder, after `arrived` has taken in what it sent: it is told that this has come.
 
-    `prompt` says what to say; with `blocked`, a sentence, nothing can be recorded; `long` offers takes of ten seconds.
+    `prompt` says what to say. With `blocked`, a sentence, nothing can be recorded; with `hold`, another, it does not
+    listen by itself until that is over. `long` offers takes of ten seconds.
     """
-    data = {"prompt": prompt, "blocked": blocked, "long": long, "done": _done(key)}
+    data = {"prompt": prompt, "blocked": blocked, "hold": hold, "long": long, "done": _done(key)}
     _component(key=key, data=data, on_take_change=lambda: None)
 
 

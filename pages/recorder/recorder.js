@@ -234,6 +234,7 @@ class Recorder {
   }
 
   update(data) {
+    const held = this.data.hold;
     this.data = data;
     const done = new Set(data.done);
     const before = this.outbox.length;
@@ -242,8 +243,9 @@ class Recorder {
       this.root.dataset.done = String(Number(this.root.dataset.done ?? 0) + before - this.outbox.length);
       this.root.dataset.answered = performance.now().toFixed(0);
       this.post();
-      if (this.free.checked && this.phase === "ready" && this.outbox.length === 0) this.arm();
     }
+    const again = this.outbox.length < before || (held && !data.hold);
+    if (again && this.free.checked && this.phase === "ready" && this.outbox.length === 0 && !data.hold) this.arm();
     if (data.blocked && ["armed", "recording"].includes(this.phase)) this.to("ready");
     const style = getComputedStyle(this.root);
     const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
@@ -433,6 +435,7 @@ class Recorder {
     if (phase === "armed" && this.waited * FRAME >= HINT)
       status = this.dead ? "Not a sound arrives: is the microphone muted?"
         : "Nothing heard yet: speak up or come closer, or press again to record at once.";
+    if (data.hold && phase === "ready" && this.free.checked) status = data.hold;
     if (waiting && phase === "ready") status = "Looking at what you said …";
     if (data.blocked) status = data.blocked;
     if (this.fault && phase === "off") status = this.fault;

@@ -52,16 +52,17 @@ def takes(
     *,
     words: Sequence[str] = (),
     drops: bool = False,
+    flow: bool = False,
 ) -> Wish | None:
     """Show takes and return what is wished, once. A click plays one: `sound` gives its WAV file when it is wanted.
 
-    With `drops` a take can be dropped; with `words` it can be moved to one of them.
+    With `drops` a take can be dropped; with `words` it can be moved to one of them; `flow` puts groups side by side.
     """
     shown = {card.id for group in groups for card in group.takes}
     sent = getattr(st.session_state.get(key), "event", None)
     event = sent if isinstance(sent, dict) else {}
     what, name, word = event.get("what"), event.get("id"), event.get("word", "")
-    data = {"groups": [asdict(group) for group in groups], "words": list(words), "drops": drops}
+    data = {"groups": [asdict(group) for group in groups], "words": list(words), "drops": drops, "flow": flow}
     known = isinstance(name, str) and name in shown  # what comes from a browser is checked
     if known and what == "play":
         data["sound"] = {"id": name, "turn": str(event.get("turn")), "wav": base64.b64encode(sound(name)).decode()}

@@ -46,6 +46,7 @@ class Gallery {
 
   update(data) {
     this.data = data;
+    this.list.classList.toggle("flow", Boolean(data.flow));
     const { sound } = data;
     const shown = JSON.stringify(data.groups);
     if (shown !== this.shown) {
