@@ -14,6 +14,7 @@ from tmlcd_core.viz.live import live_figure, told_live
 from tmlcd_core.viz.palette import styles
 
 SHOWN = 5  # nearest takes
+MOST_GONE = 12  # forgotten takes that are shown, the youngest
 CONFIG = {"displaylogo": False, "displayModeBar": False}
 KEYS = "1234567890"
 ASKS = "mic:asks"
@@ -92,7 +93,7 @@ def why(visit: Visit) -> None:
     looks = styles(given.ballots)
     with st.expander("Why? The votes and the nearest takes", icon=":material/help:", expanded=True):
         for column, (name, ballot) in zip(st.columns(len(given.ballots)), given.ballots.items(), strict=True):
-            column.markdown(f"**{looks[name].name}**")
+            column.markdown(f"**{looks[name].short}**")
             for word, share in sorted(ballot.votes.items(), key=lambda vote: -vote[1]):
                 if share > 0:
                     column.progress(min(1.0, share), text=f"{as_text(word)} {share:.0%}")
@@ -130,15 +131,21 @@ def heard(visit: Visit, key: str, groups: list[Group]) -> None:
 
 
 def alarms(visit: Visit) -> None:
-    """The alarms since the last drift was ordered: who, when, from where on, and what was forgotten."""
+    """The alarms since the last drift was ordered: who, when, and from where on."""
     looks = styles(visit.session.learners)
-    forgotten: dict[str, list[str]] = {}
     for alarm in visit.alarms:
         st.success(alarm_in_words(visit, alarm, looks[alarm.learner].name), icon=":material/notifications_active:")
-        forgotten.setdefault(alarm.learner, []).extend(alarm.forgotten)
+
+
+def forgotten(visit: Visit) -> None:
+    """The takes that went with these alarms."""
+    looks = styles(visit.session.learners)
+    gone: dict[str, list[str]] = {}
+    for alarm in visit.alarms:
+        gone.setdefault(alarm.learner, []).extend(alarm.forgotten)
     groups = [
-        Group(f"Forgotten by {looks[name].short}", stored(visit, name, ids, {}), f"{len(ids)} takes")
-        for name, ids in forgotten.items()
+        Group(f"Forgotten by {looks[name].short}", stored(visit, name, ids[-MOST_GONE:], {}), f"{len(ids)} takes")
+        for name, ids in gone.items()
         if ids
     ]
     if groups:

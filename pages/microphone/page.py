@@ -27,7 +27,6 @@ def show() -> None:
         st.session_state[STEP] = st.session_state.pop(NEXT)
     teaching_now = st.session_state.get(STEP, TEACH) == TEACH
     sources.take_in(visit, teaching_now)
-    visit.notice_other_tab()
     with visit.alone():
         draw(visit)
     visit.keep()
@@ -55,14 +54,17 @@ def draw(visit: Visit) -> None:
         if teach:
             teaching.cut(visit)
             teaching.taught(visit)
-        else:
-            if step == CHANGE:
-                changing.order(visit)
-            answers.answer(visit)
-            answers.alarms(visit)
-    if not teach:
-        answers.why(visit)
+            return
+        if step == CHANGE:
+            changing.order(visit)
+        answers.answer(visit)
+        answers.alarms(visit)
+    left, right = st.columns(2, gap="medium")  # a row of its own: on a telephone the answer follows the recorder
+    with left:
         answers.curves(visit)
+    with right:
+        answers.forgotten(visit)
+        answers.why(visit)
 
 
 def next_step(visit: Visit, step: str) -> None:

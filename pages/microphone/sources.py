@@ -87,7 +87,6 @@ def ready(visit: Visit, teaching: bool) -> None:
 def few(visit: Visit) -> None:
     for word in list(visit.session.words):
         for _ in range(A_FEW):
-            visit.word = word
             visit.ready(word, teaching=True)
 
 

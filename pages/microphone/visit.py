@@ -6,6 +6,7 @@ may end the run when the visitor has clicked meanwhile.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 WORDS = ("yes", "no", "up")
 GOAL = 5  # takes a word after which the next word's turn comes
+UPLOAD = re.compile(r"the upload of \d+ bytes")  # what the core calls bytes without a name
 STATE, ADDRESS = "mic:visit", "session"
 
 
@@ -125,8 +127,11 @@ class Visit:
 
     @contextmanager
     def alone(self) -> Iterator[LiveSession]:
-        """The session with no other tab in it."""
+        """The session with no other tab in it; what another one did meanwhile is taken over first."""
         with self.lock if self.room is None else self.room.lock:
+            if self.room is not None and self.room.version != self.seen:
+                self.catch_up()
+                self.say_that("info", "This session went on in another tab; what was done there is here now.")
             yield self.session
 
     def changed(self) -> None:
@@ -157,12 +162,6 @@ class Visit:
         if st.query_params.get(ADDRESS) != self.room.token:
             st.query_params[ADDRESS] = self.room.token
 
-    def notice_other_tab(self) -> None:
-        """Another tab of this address may have gone on: its session is this one, only the screen was older."""
-        if self.room is not None and self.room.version != self.seen:
-            self.catch_up()
-            self.say_that("info", "This session went on in another tab; what was done there is here now.")
-
     # -- what comes in -----------------------------------------------------------------------------------------------
 
     def act(self, action: Callable[..., None], *args: object, **kwargs: object) -> None:
@@ -171,7 +170,7 @@ class Visit:
         action(*args, **kwargs)
 
     def say_that(self, kind: str, sentence: str) -> None:
-        self.said.append((kind, sentence[:1].upper() + sentence[1:]))
+        self.said.append((kind, sentence))
 
     @contextmanager
     def faults_said(self, name: str = "") -> Iterator[None]:
@@ -179,7 +178,10 @@ class Visit:
         try:
             yield
         except TmlcdError as fault:
-            self.say_that("warning", f"{name}: {fault}" if name else str(fault))
+            text = UPLOAD.sub(name or "the recording", str(fault))
+            if not name:
+                text = text[:1].upper() + text[1:]
+            self.say_that("warning", text if name in text else f"{name}: {text}")
 
     def receive(self, sound: bytes | tuple, teaching: bool, *, long: bool = False, name: str = "") -> None:
         """A sound from anywhere: a take of the word being taught, a long take to cut, or something to answer."""
@@ -301,6 +303,7 @@ class Visit:
     def ready(self, word: str, teaching: bool) -> None:
         """A ready-made take instead of a recorded one, each used once."""
         with self.faults_said():
+            self.word = word if teaching else self.word
             spoken = word if teaching else self.spoken_for(word)
             clip = ready_clip(spoken, self.session.number, self.other_speaker() and not teaching)
             self.receive(clip, teaching)

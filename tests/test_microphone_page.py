@@ -1,0 +1,523 @@
+"""The Microphone page without a browser: every kind of sound and session file, tabs, keeping, drifts to order."""
+
+import base64
+import io
+import json
+import os
+import time
+import uuid
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import soundfile
+from streamlit.testing.v1 import AppTest
+
+from pages.menu import PAGES
+from pages.microphone.ready import ready_clip
+from pages.microphone.room import KEPT, Room, Rooms, rooms
+from pages.microphone.visit import GOAL, STATE, Visit
+from pages.recorder import MOST, REMEMBERED
+from tmlcd_core.datasets import FolderSource
+from tmlcd_core.errors import DataError
+from tmlcd_core.experiments.live import LiveSession
+from tmlcd_core.features.voice import VOICE_EXTRACTORS, open_take
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = next(page for page in PAGES if page.url == "microphone")
+TEACH, SAY, CHANGE = "1 Teach", "2 Say", "3 Change"
+HOSTILE = "<img src=x onerror=x> [a](http://b)"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A cache of its own for each test."""
+    monkeypatch.setenv("TMLCD_CACHE", str(tmp_path))
+    rooms.clear()
+    yield tmp_path / "microphone"
+    rooms.clear()
+
+
+def open_page(**asked: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    for key, value in asked.items():
+        at.query_params[key] = value
+    at.switch_page(PAGE.file).run()
+    assert not at.exception
+    return at
+
+
+def visit_of(at: AppTest) -> Visit:
+    return at.session_state[STATE]
+
+
+def token_of(at: AppTest) -> str:
+    asked = at.query_params["session"]
+    return asked if isinstance(asked, str) else asked[0]
+
+
+def press(at: AppTest, key: str) -> AppTest:
+    at.button(key=key).click().run()
+    assert not at.exception
+    return at
+
+
+def taught(**asked: str) -> AppTest:
+    """A page with three ready-made takes of each word."""
+    return press(open_page(**asked), "mic:few")
+
+
+def step(at: AppTest, name: str) -> AppTest:
+    at.session_state["mic:next"] = name  # as the button of the next step does
+    return at.run()
+
+
+def upload(at: AppTest, name: str, content: bytes, uploader: str = "mic:files") -> AppTest:
+    turn = at.session_state[f"{uploader}:turn"]
+    at.file_uploader(key=f"{uploader}:{turn}").upload(name, content).run()
+    assert not at.exception
+    return at
+
+
+def said(at: AppTest) -> str:
+    return "\n".join(element.value for element in [*at.warning, *at.info, *at.error]).replace("\\", "")
+
+
+def sound(samples: np.ndarray, rate: int = 16_000, kind: str = "WAV") -> bytes:
+    soundfile.write(buffer := io.BytesIO(), samples, rate, format=kind)
+    return buffer.getvalue()
+
+
+def word(seconds: float = 1.0, rate: int = 16_000, seed: int = 0, loud: float = 0.3) -> np.ndarray:
+    """A made-up word: a gliding hum in a little noise, from 0.25 to 0.65 s."""
+    time_ = np.arange(round(seconds * rate)) / rate
+    hum = np.sin(2 * np.pi * (200 + 150 * time_) * time_) + 0.5 * np.sin(2 * np.pi * 900 * time_)
+    inside = (time_ > 0.25) & (time_ < 0.65)
+    return loud * hum * inside + np.random.default_rng(seed).normal(0, 1e-3, len(time_))
+
+
+def quiet(seconds: float) -> np.ndarray:
+    return np.random.default_rng(9).normal(0, 1e-3, round(seconds * 16_000))
+
+
+def click() -> np.ndarray:
+    samples = quiet(1.0)
+    samples[8_000:8_030] = 0.9
+    return samples
+
+
+# ---------------------------------------------------------------- what is sent in
+
+BAD = {
+    "silence": (sound(np.zeros(16_000)), "silent"),
+    "room": (sound(quiet(1.0)), "no word stands out"),
+    "click": (sound(click()), "click"),
+    "short": (sound(word()[4_000:4_800]), "too short"),
+    "long": (sound(np.tile(word(), 60), 16_000), "too long"),
+    "text": (b"RIFF" + b"words, words " * 200, "cannot be decoded"),
+    "empty": (b"", "cannot be decoded"),
+    "cut": (sound(word())[:60], ""),
+}
+
+
+def test_a_bad_file_gets_a_sentence_and_changes_nothing():
+    at = taught()
+    before = list(visit_of(at).session.events)
+    for name, (content, reason) in BAD.items():
+        upload(at, f"{name}.wav", content)
+        assert f"{name}.wav" in said(at) and reason in said(at)
+        assert visit_of(at).session.events == before
+    press(at, "mic:ready:yes")
+    assert said(at) == "", "the sentence goes with the next take"
+
+
+GOOD = {
+    "telephone": sound(word(rate=8_000), 8_000),
+    "studio": sound(word(rate=192_000), 192_000),
+    "stereo": sound(np.column_stack([word(seed=1), 0.5 * word(seed=1)])),
+    "flac": sound(word(seed=2), kind="FLAC"),
+    "ogg": sound(word(seed=3), kind="OGG"),
+    "mp3": sound(word(rate=44_100), 44_100, "MP3"),
+    "a second and a half": sound(np.concatenate([word(seed=4), quiet(0.5)])),
+}
+
+
+def test_a_good_file_is_taught():
+    at = open_page()
+    for count, (name, content) in enumerate(GOOD.items(), 1):
+        upload(at, f"{name}.{'mp3' if name == 'mp3' else 'wav'}", content)
+        assert said(at) == "", name
+        session = visit_of(at).session
+        assert len(session.takes) == sum(session.counts().values()) == count
+        take = session.takes[f"t{count}"]
+        assert take.start == pytest.approx(0.25, abs=0.05) and take.stop == pytest.approx(0.65, abs=0.06), name
+
+
+def test_a_clipped_take_is_kept_with_a_remark():
+    at = upload(open_page(), "loud.wav", sound(np.clip(word(loud=3.0), -1, 1)))
+    assert "clipped: speak softer" in said(at)
+    assert visit_of(at).session.counts()["yes"] == 1
+
+
+def test_the_same_take_twice_is_noticed():
+    at = upload(open_page(), "a.wav", sound(word()))
+    upload(at, "b.wav", sound(word()))
+    assert "b.wav" in said(at) and "there already" in said(at)
+    assert len(visit_of(at).session.takes) == 1
+
+
+def test_several_files_at_once_and_one_bad_among_them():
+    at = open_page()
+    files = [("a.wav", sound(word(seed=1))), ("b.wav", b"no sound"), ("c.wav", sound(word(seed=2)))]
+    at.file_uploader(key="mic:files:0").upload(*files[0]).upload(*files[1]).upload(*files[2]).run()
+    assert not at.exception
+    assert visit_of(at).session.counts()["yes"] == 2
+    assert "b.wav" in said(at) and "a.wav" not in said(at)
+
+
+def test_a_long_file_is_cut_into_words_to_keep_or_to_drop():
+    at = taught()
+    gap = quiet(0.6)
+    upload(at, "many.wav", sound(np.concatenate([np.concatenate([word(seed=i), gap]) for i in range(6)])))
+    visit = visit_of(at)
+    assert len(visit.cut) == 6 and said(at) == ""
+    visit.cut.pop(next(iter(visit.cut)))  # as the gallery does
+    at.run()
+    before = visit.session.counts()[visit.word]
+    taught_word = visit.word
+    press(at, "mic:keep")
+    assert visit.session.counts()[taught_word] == before + 5 and not visit.cut
+
+
+def test_a_take_from_the_browser_is_taken_once_and_checked():
+    def script():
+        import streamlit as st
+
+        from pages.recorder import arrived
+
+        found = arrived("mic")
+        st.session_state.setdefault("got", []).append(found)
+        if found is not None and st.session_state.get("agree", True):
+            found.acknowledge()
+
+    def send(**take: object) -> object:
+        at.session_state["mic"] = SimpleNamespace(take=take)
+        at.run()
+        assert not at.exception
+        return at.session_state["got"][-1]
+
+    at = AppTest.from_function(script).run()
+    wav = base64.b64encode(sound(word())).decode()
+    name = str(uuid.uuid4())
+    at.session_state["agree"] = False
+    assert send(id=name, wav=wav, kind="word").wav == sound(word())
+    at.session_state["agree"] = True
+    assert send(id=name, wav=wav, kind="word") is not None, "what was not acknowledged comes again"
+    assert send(id=name, wav=wav, kind="word") is None
+    assert send(id=str(uuid.uuid4()), wav=wav, kind="long").long
+    for bad in ({"id": 7, "wav": wav}, {"id": "../x", "wav": wav}, {"wav": wav}, {"id": str(uuid.uuid4())}):
+        assert send(**bad) is None
+    assert send(id=str(uuid.uuid4()), wav="*" * 40) is None
+    assert send(id=str(uuid.uuid4()), wav="A" * (MOST + 4)) is None
+    for _ in range(2 * REMEMBERED):
+        send(id=str(uuid.uuid4()), wav=wav, kind="word")
+    assert len(at.session_state["mic:done"]) == REMEMBERED
+
+
+# ---------------------------------------------------------------- teach, say, judge
+
+
+def test_the_next_step_leads_from_the_first_word_to_the_alarm():
+    at = open_page()
+    steps = [at.markdown[1].value]
+    press(at, "mic:few")
+    steps.append(at.markdown[1].value)
+    press(at, "mic:go")
+    steps.append(at.markdown[1].value)
+    press(at, "mic:ready:no")
+    assert at.metric[0].value == "no"
+    steps.append(at.markdown[1].value)
+    press(at, "mic:judge:no")
+    steps.append(at.markdown[1].value)
+    press(press(at, "mic:several"), "mic:several")
+    press(at, "mic:go")
+    steps.append(at.markdown[1].value)
+    at.selectbox(key="mic:kind").set_value("fault").run()
+    press(at, "mic:begin")
+    assert any("white noise" in markdown.value for markdown in at.markdown)
+    for _ in range(3):
+        press(at, "mic:several")
+    steps.append(at.markdown[1].value)
+    assert [told.split(maxsplit=3)[:3] for told in steps] == [
+        ["**Next:**", "say", "“yes”"],
+        ["**Ready.**", "It", "knows"],
+        ["**Next:**", "say", "one"],
+        ["**Next:**", "tell", "it"],
+        ["**Next:**", "say", "11"],
+        ["**Next:**", "choose", "what"],
+        ["**It", "has", "noticed.**"],
+    ]
+    assert at.success and "Alarm" in at.success[0].value
+    visit = visit_of(at)
+    session = visit.session
+    again = LiveSession.open(session.save())
+    assert any(curve.alarms for curve in again.curves().values()), "the file tells the same story"
+    press(at, "mic:end")
+    assert visit.guide is None and session.events[-1]["kind"] == "end"
+
+
+def test_a_judgement_can_be_taken_back():
+    at = step(taught(), SAY)
+    press(at, "mic:ready:up")
+    press(at, "mic:judge:no")
+    assert visit_of(at).judged() == 1
+    press(at, "mic:undo")
+    assert visit_of(at).judged() == 0
+    press(at, "mic:judge:up")
+    assert visit_of(at).session.labels()[visit_of(at).answer.id] == "up"
+
+
+def test_words_that_the_page_asks_for_are_judged_without_a_click():
+    at = step(taught(), SAY)
+    at.toggle(key="mic:asks").set_value(True).run()
+    visit = visit_of(at)
+    assert visit.asked in visit.session.words
+    asked = visit.asked
+    press(at, f"mic:ready:{asked}")
+    assert visit.outcome.word == asked and visit.judged() == 1
+
+
+def test_it_does_not_listen_before_it_was_taught():
+    at = step(press(open_page(), "mic:ready:yes"), SAY)
+    assert at.button(key="mic:several").disabled
+    upload(at, "a.wav", sound(word()))
+    assert "no take yet" in said(at)
+    assert len(visit_of(at).session.takes) == 1
+
+
+def test_a_word_has_its_turn_until_there_are_enough_takes():
+    at = open_page()
+    for _ in range(GOAL):
+        assert visit_of(at).word == "yes"
+        press(at, "mic:ready:yes")
+    assert visit_of(at).word == "no"
+
+
+def test_names_with_markup_are_text():
+    at = taught()
+    at.text_input(key="mic:add").set_value(HOSTILE).run()
+    assert not at.exception
+    assert HOSTILE in visit_of(at).session.words
+    shown = [*(markdown.value for markdown in at.markdown), *(button.label for button in at.button)]
+    assert any("img" in text for text in shown)
+    assert not any("<img" in text.replace("\\<img", "") or "[a](" in text for text in shown)
+    at.text_input(key="mic:add").set_value("x" * 41).run()
+    at.text_input(key="mic:add").set_value("yes").run()
+    assert "there already" in said(at)
+
+
+def test_a_word_is_removed_with_its_takes():
+    at = press(taught(), "mic:remove:no")
+    assert visit_of(at).session.counts() == {"yes": 3, "up": 3}
+
+
+def test_other_features_learners_and_settings_keep_the_log():
+    at = step(taught(), SAY)
+    press(at, "mic:several")
+    before = list(visit_of(at).session.events)
+    at.selectbox(key="mic:extractor").set_value("log-mel").run()
+    at.multiselect(key="mic:learners").set_value(["hybrid"]).run()
+    at.slider(key="mic:n").set_value(2).run()
+    assert not at.exception
+    session = visit_of(at).session
+    assert (session.extractor, session.learners, session.settings.batch) == ("log-mel", ("hybrid",), 2)
+    assert session.events == before and len(session.curves()["hybrid"].answers) == 10
+    at.multiselect(key="mic:learners").set_value([]).run()
+    assert "at least one learner" in said(at) and session.learners == ("hybrid",)
+
+
+def test_the_extractors_are_all_open_to_see():
+    at = open_page()
+    assert list(at.selectbox(key="mic:extractor").options) and len(VOICE_EXTRACTORS) == len(
+        at.selectbox(key="mic:extractor").options
+    )
+
+
+# ---------------------------------------------------------------- keep
+
+
+def test_a_session_goes_on_after_a_reload_and_after_a_restart(folder):
+    at = step(taught(), SAY)
+    press(at, "mic:several")
+    token = token_of(at)
+    assert [path.name for path in folder.iterdir()] == [f"{token}.session"]
+    again = open_page(session=token)
+    assert visit_of(again).room is visit_of(at).room
+    rooms.clear()  # the server was started anew
+    after = open_page(session=token)
+    assert visit_of(after).session.events == visit_of(at).session.events
+
+
+def test_two_tabs_work_on_one_session(folder):
+    one = taught()
+    other = open_page(session=token_of(one))
+    press(one, "mic:ready:yes")
+    press(other, "mic:ready:no")
+    assert "another tab" in said(other)
+    assert visit_of(one).session.counts() == {"yes": 4, "no": 4, "up": 3}
+    one.run()
+    assert "another tab" in said(one)
+    kept = LiveSession.open(next(folder.iterdir()).read_bytes())
+    assert kept.counts() == {"yes": 4, "no": 4, "up": 3}
+
+
+def test_a_drift_under_way_is_known_in_another_tab():
+    one = step(taught(), CHANGE)
+    press(press(one, "mic:several"), "mic:several")
+    press(one, "mic:begin")
+    other = visit_of(open_page(session=token_of(one)))
+    assert other.guide is not None and other.ordered == 20
+    assert other.spoken_for("yes") == "down"
+
+
+def test_an_address_without_a_session_is_said_and_harmless():
+    for token in ("x", "../../etc/passwd", "A" * 22, "A" * 5000, "<b>"):
+        at = open_page(session=token)
+        assert "cannot be opened" in said(at)
+        assert "session" not in at.query_params
+    press(at, "mic:ready:yes")
+
+
+def test_a_damaged_session_on_disk_is_said(folder):
+    at = taught()
+    path = next(folder.iterdir())
+    path.write_bytes(path.read_bytes()[:-100])
+    rooms.clear()
+    assert "cannot be opened" in said(open_page(session=token_of(at)))
+
+
+def test_forgetting_is_for_good_in_every_tab(folder):
+    one = taught()
+    token = token_of(one)
+    other = open_page(session=token)
+    press(one, "mic:forget")
+    assert "removed" in said(one)
+    assert not list(folder.iterdir())
+    press(other, "mic:ready:yes")
+    assert "removed" in said(other.run())
+    assert not list(folder.glob(f"{token}*"))
+    assert "cannot be opened" in said(open_page(session=token))
+
+
+def test_a_saved_session_is_opened_beside_the_one_that_was_there():
+    at = step(taught(), SAY)
+    press(at, "mic:several")
+    saved, token = visit_of(at).session.save(), token_of(at)
+    upload(at, "mine.zip", saved, "mic:open")
+    assert visit_of(at).session.save() == saved
+    assert token_of(at) != token
+    assert rooms().find(token) is not None
+
+
+def edited(data: bytes) -> bytes:
+    """The same zip with one word of its log changed."""
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out := io.BytesIO(), "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name.endswith(".json"):
+                log = json.loads(content)
+                log["events"][0]["word"] = "up"
+                content = json.dumps(log).encode()
+            new.writestr(name, content)
+    return out.getvalue()
+
+
+SPOILED = {
+    "cut": lambda data: data[: len(data) // 2],
+    "edited": edited,
+    "foreign": lambda data: sound(word()),
+    "empty": lambda data: b"",
+}
+
+
+def test_a_spoiled_session_file_is_refused_and_nothing_is_lost():
+    at = taught()
+    before = list(visit_of(at).session.events)
+    for how, spoil in SPOILED.items():
+        upload(at, f"{how}.zip", spoil(visit_of(at).session.save()), "mic:open")
+        assert f"{how}.zip" in at.error[0].value.replace("\\", "")
+        assert visit_of(at).session.events == before
+
+
+def test_the_wav_folders_are_read_like_any_folder(tmp_path):
+    at = taught()
+    with zipfile.ZipFile(io.BytesIO(visit_of(at).session.wav_folder())) as archive:
+        archive.extractall(tmp_path / "words")
+    source = FolderSource(next((tmp_path / "words").rglob("yes")).parent)
+    assert set(source.classes) == {"yes", "no", "up"} and source.count("no") == 3
+
+
+# ---------------------------------------------------------------- rooms
+
+
+def session_of(words: tuple[str, ...] = ("yes", "no")) -> LiveSession:
+    session = LiveSession(words)
+    session.teach("yes", open_take(ready_clip("yes", 0)))
+    return session
+
+
+def test_a_room_is_written_only_when_it_has_changed(tmp_path):
+    room = Rooms(tmp_path).create(session_of())
+    room.keep()
+    assert not list(tmp_path.iterdir())
+    room.changed()
+    room.keep()
+    written = room.path.stat().st_mtime_ns
+    room.keep()
+    assert room.path.stat().st_mtime_ns == written
+    assert [path.name for path in tmp_path.iterdir()] == [room.path.name], "no temporary file stays"
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
+    room = Rooms(tmp_path).create(session_of())
+    room.changed()
+    room.keep()
+    before = room.path.read_bytes()
+    room.changed()
+    monkeypatch.setattr(Path, "write_bytes", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+    with pytest.raises(OSError, match="No space"):
+        room.keep()
+    assert room.path.read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_nobody_has_used_for_a_day_goes(tmp_path):
+    all_rooms = Rooms(tmp_path)
+    old, new = all_rooms.create(session_of()), all_rooms.create(session_of())
+    for room in (old, new):
+        room.changed()
+        room.keep()
+    past = time.time() - KEPT - 10
+    os.utime(old.path, (past, past))
+    old.used = past
+    all_rooms.prune()
+    assert all_rooms.find(old.token) is None
+    assert all_rooms.find(new.token) is new
+    assert not old.path.exists() and new.path.exists()
+
+
+def test_tokens_cannot_be_guessed_or_lead_elsewhere(tmp_path):
+    all_rooms = Rooms(tmp_path / "rooms")
+    (tmp_path / "secret.session").write_bytes(b"x")
+    assert all_rooms.find("../secret") is None
+    tokens = {all_rooms.create(session_of()).token for _ in range(50)}
+    assert len(tokens) == 50 and all(len(token) == 22 for token in tokens)
+
+
+def test_a_room_of_a_damaged_file_raises(tmp_path):
+    room = Room("A" * 22, session_of(), tmp_path)
+    room.path.write_bytes(b"no zip")
+    with pytest.raises(DataError):
+        Rooms(tmp_path).find(room.token)
