@@ -1,0 +1,311 @@
+"""The Microphone page in a real Chromium whose microphone plays generated clips, is refused, missing or gone."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+import soundfile
+import soxr
+from test_app_browser import LOCAL, WAIT, server, settle  # noqa: F401
+
+from benchmarks.appserver import chromium, serve
+from pages.microphone.ready import ready_clip
+from tmlcd_core.experiments.live import LiveSession
+from tmlcd_core.viz.medium import wav
+
+pytestmark = pytest.mark.browser
+if shutil.which("chromium") is None:
+    pytest.skip("*** NO CHROMIUM: the browser tests are skipped ***", allow_module_level=True)
+
+RATE = 48_000  # Hz
+PAUSE = 1.2  # s before each word: a take has room to end and the next to begin
+HOSTILE = "<img src=x onerror=window.bad=1>"
+ELSEWHERE = "lab.example"
+ALLOWED, REFUSED = "--use-fake-ui-for-media-stream", "--deny-permission-prompts"
+DEVICE = "--use-fake-device-for-media-stream"
+
+
+def microphone_file(path: Path, word: str, takes: int = 8) -> Path:
+    """A recording that Chromium plays as its microphone, over and over: one word, said a little differently."""
+    parts = []
+    for number in range(100, 100 + takes):
+        clip, rate = ready_clip(word, number)
+        parts += [np.zeros(round(PAUSE * RATE)), soxr.resample(clip, rate, RATE)]
+    soundfile.write(path, np.concatenate(parts), RATE, subtype="PCM_16")
+    return path
+
+
+@contextmanager
+def opened(address: str, *flags: str, before: Callable[[Any], object] = lambda page: None, **options: Any) -> Iterator:
+    """The page in a browser of its own, watched: an error on it or a request to another host fails the test."""
+    with chromium(*flags) as running:
+        page = running.new_page(viewport={"width": 1280, "height": 720}, **options)
+        page.set_default_timeout(WAIT)
+        faults: list[str] = []
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("request", lambda request: faults.append(request.url) if foreign(request.url) else None)
+        before(page)
+        page.goto(address)
+        settle(page)
+        page.wait_for_selector(".recorder")
+        yield page
+        assert faults == []
+        assert page.locator("[data-testid=stException]").count() == 0
+
+
+def foreign(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme.startswith(("http", "ws")) and parts.hostname not in {*LOCAL, ELSEWHERE}
+
+
+def speaking(word: str, folder: Path) -> list[str]:
+    """Flags of a browser that may use the microphone, which says one word."""
+    recording = microphone_file(folder / f"{word}.wav", word)
+    return [ALLOWED, DEVICE, f"--use-file-for-fake-audio-capture={recording}"]
+
+
+def phase(page: Any, wanted: str) -> None:
+    page.wait_for_selector(f".recorder[data-phase={wanted}]")
+
+
+def counted(page: Any, word: str, count: int) -> None:
+    """Wait until a word's counter stands at so many takes."""
+    counter(page, word, count).wait_for()
+
+
+def counter(page: Any, word: str, count: int) -> Any:
+    return page.get_by_role("radio", name=f"{word} · {count}", exact=True)
+
+
+def takes_done(page: Any, count: int) -> None:
+    page.wait_for_selector(f".recorder[data-done='{count}']")
+
+
+def others(page: Any) -> None:
+    """Open the list of other sources."""
+    if not page.get_by_text("Ready-made: the words").is_visible():
+        page.get_by_text("No microphone?").click()
+    page.get_by_text("Ready-made: the words").wait_for()
+
+
+def ready(page: Any, name: str, sign: str) -> None:
+    """Press a button of the ready-made clips and wait for its sign."""
+    page.get_by_role("button", name=name, exact=True).click()
+    page.get_by_text(sign).first.wait_for()
+    settle(page)
+
+
+# ---------------------------------------------------------------- with a microphone
+
+
+def test_teach_say_correct_drift_and_alarm_by_voice(server, tmp_path):  # noqa: F811
+    with opened(f"{server}/microphone", *speaking("yes", tmp_path)) as page:
+        page.get_by_role("button", name="Turn on the microphone").click()
+        phase(page, "recording")
+        counted(page, "yes", 1)
+        phase(page, "ready")
+        page.locator(".recorder .main").focus()
+        page.keyboard.press("Space")
+        phase(page, "recording")
+        counted(page, "yes", 2)
+        address = page.url
+        assert "session=" in address
+    with opened(address, *speaking("no", tmp_path)) as page:
+        counted(page, "yes", 2)
+        counter(page, "no", 0).click()
+        page.get_by_text("Say “no”", exact=True).wait_for()
+        page.get_by_label("Hands-free").check()
+        page.get_by_role("button", name="Turn on the microphone").click()
+        counted(page, "no", 2)
+        page.get_by_label("Hands-free").uncheck()
+        others(page)
+        ready(page, "3 of each word", "It knows every word a little")
+        page.get_by_role("button", name="Say words").click()
+        page.get_by_text("Here stands what it has understood").wait_for()
+        done = int(page.locator(".recorder").get_attribute("data-done"))
+        page.get_by_role("button", name=re.compile("^Record ")).click()
+        takes_done(page, done + 1)
+        page.get_by_text("What did you say?").wait_for()
+        assert page.locator(".st-key-mic-answer [data-testid=stMetricValue]").first.inner_text() == "no"
+        page.keyboard.press("3")
+        page.get_by_text("Wrong: it was “up”").wait_for()
+        page.get_by_role("button", name="Undo").click()
+        page.get_by_text("What did you say?").wait_for()
+        page.keyboard.press("2")
+        page.get_by_text("Right: it was “no”").wait_for()
+        page.locator(".js-plotly-plot").first.wait_for()
+
+        others(page)
+        ready(page, "10 at random, judged", "say 1 more words")
+        ready(page, "10 at random, judged", "change something, and see")
+        page.get_by_role("button", name="Change something").click()
+        page.get_by_role("button", name="Begin").click()
+        page.get_by_text("From now on say “down” where you said “yes”").wait_for()
+        others(page)
+        ready(page, "10 at random, judged", "10 answers since")
+        # It is asked for any word and hears “no” for every one: more than was ordered has changed.
+        page.get_by_text("Tell me what to say").click()
+        page.get_by_label("Hands-free").check()
+        page.get_by_text(re.compile("Alarm of (Active|Hybrid) Tiny kNN")).first.wait_for(timeout=2 * WAIT)
+        page.get_by_label("Hands-free").uncheck()
+        assert page.get_by_text("answers after the drift was ordered").count()
+        page.get_by_text("It has noticed.").wait_for()
+
+
+def test_a_long_take_is_cut_and_takes_are_heard_moved_and_dropped(server, tmp_path):  # noqa: F811
+    with opened(f"{server}/microphone", *speaking("yes", tmp_path)) as page:
+        page.get_by_role("button", name="Long take (10 s)").click()
+        page.get_by_text(re.compile("Recording, [1-9] s left")).wait_for()
+        page.wait_for_timeout(7_000)
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("words found").wait_for()
+        found = int(page.get_by_role("button", name=re.compile("^Keep ")).inner_text().split()[-3])
+        assert 2 <= found <= 4
+        page.get_by_role("button", name="Drop take 1 of").click()
+        page.get_by_role("button", name=re.compile(f"^Keep {found - 1} as")).click()
+        counted(page, "yes", found - 1)
+        page.get_by_role("button", name="Play take 1 of “yes”").click()
+        page.wait_for_selector(".gallery[data-played]")
+        page.get_by_role("group", name="The take that was picked").get_by_role("button", name="up").click()
+        counted(page, "up", 1)
+        page.get_by_role("button", name="Play take 1 of “up”").focus()
+        page.keyboard.press("Delete")
+        counted(page, "up", 0)
+        assert page.locator(".gallery .take").count() == found - 2
+
+
+def test_takes_wait_for_a_slow_server_and_none_is_lost(server, tmp_path):  # noqa: F811
+    held: list[Any] = []
+    slow = {"now": False}
+
+    def through(socket: Any) -> None:
+        real = socket.connect_to_server()
+
+        def answer(message: Any) -> None:
+            if slow["now"]:
+                held.append(lambda: socket.send(message))
+            else:
+                socket.send(message)
+
+        real.on_message(answer)
+
+    def before(page: Any) -> None:
+        page.route_web_socket("**/_stcore/stream", through)
+
+    with opened(f"{server}/microphone", *speaking("up", tmp_path), before=before) as page:
+        page.get_by_role("button", name="Turn on the microphone").click()
+        counted(page, "yes", 1)
+        phase(page, "ready")
+        slow["now"] = True
+        for waiting in (1, 2, 3):
+            page.locator(".recorder .main").click()
+            page.wait_for_selector(f".recorder[data-waiting='{waiting}']")
+        page.locator(".recorder .main").click()
+        page.get_by_text("none of them is lost").wait_for()
+        slow["now"] = False
+        for send in held:
+            send()
+        takes_done(page, 4)
+        counted(page, "yes", 4)
+
+
+def test_the_microphone_is_given_back_when_it_goes_and_when_the_page_is_left(server, tmp_path):  # noqa: F811
+    def before(page: Any) -> None:
+        page.add_init_script("""
+            const open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+            navigator.mediaDevices.getUserMedia = async (wishes) => {
+              window.wishes = wishes.audio;
+              return (window.stream = await open(wishes));
+            };
+        """)
+
+    with opened(f"{server}/microphone", *speaking("yes", tmp_path), before=before) as page:
+        page.get_by_role("button", name="Turn on the microphone").click()
+        phase(page, "armed")
+        wishes = page.evaluate("window.wishes")
+        assert wishes == {"echoCancellation": False, "noiseSuppression": False, "autoGainControl": False}
+        page.evaluate("stream.getTracks()[0].dispatchEvent(new Event('ended'))")
+        page.get_by_text("The microphone has gone").wait_for()
+        phase(page, "off")
+        page.get_by_role("button", name="Turn on the microphone").click()
+        phase(page, "armed")
+        assert page.evaluate("stream.getTracks()[0].readyState") == "live"
+        page.locator("[data-testid=stSidebarNavLink]", has_text="Paper").click()
+        page.wait_for_url("**/paper")
+        page.wait_for_function("() => stream.getTracks()[0].readyState === 'ended'")
+
+
+# ---------------------------------------------------------------- without one
+
+
+def test_a_refused_microphone_says_so_and_the_page_works_without(server):  # noqa: F811
+    with opened(f"{server}/microphone", REFUSED, DEVICE) as page:
+        page.get_by_role("button", name="Turn on the microphone").click()
+        page.get_by_text("The browser refused the microphone").wait_for()
+        phase(page, "off")
+        others(page)
+        ready(page, "3 of each word", "It knows every word a little")
+        page.get_by_role("button", name="Say words").click()
+        others(page)
+        ready(page, "up", "What did you say?")
+
+
+def test_a_computer_without_a_microphone_says_so(server):  # noqa: F811
+    with opened(f"{server}/microphone", ALLOWED) as page:
+        page.locator(".recorder .main").focus()
+        page.keyboard.press("r")
+        page.get_by_text("No microphone was found").wait_for()
+        phase(page, "off")
+
+
+def test_plain_http_from_another_host_says_so(monkeypatch):
+    monkeypatch.setenv("STREAMLIT_BROWSER_SERVER_ADDRESS", ELSEWHERE)
+    with serve() as address:
+        far = address.replace("127.0.0.1", ELSEWHERE)
+        with opened(f"{far}/microphone", f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1", ALLOWED, DEVICE) as page:
+            page.get_by_role("button", name="Turn on the microphone").click()
+            page.get_by_text("only to pages from https").wait_for()
+            others(page)
+
+
+def test_save_reload_forget_and_open(server):  # noqa: F811
+    with opened(f"{server}/microphone") as page:
+        others(page)
+        ready(page, "3 of each word", "It knows every word a little")
+        page.wait_for_url("**session=*")
+        page.reload()
+        settle(page)
+        counted(page, "no", 3)
+        page.get_by_text("Add or remove a word").click()
+        page.get_by_label("New word").fill(HOSTILE)
+        page.get_by_label("New word").press("Enter")
+        counted(page, HOSTILE, 0)
+        page.keyboard.press("Escape")
+        others(page)
+        clip, rate = ready_clip("stop", 0)
+        files = page.locator("[data-testid=stMain] [data-testid=stFileUploaderDropzoneInput]")
+        files.set_input_files({"name": "stop.wav", "mimeType": "audio/wav", "buffer": wav(clip, rate)})
+        counted(page, HOSTILE, 1)
+        page.get_by_role("button", name=f"Play take 1 of “{HOSTILE}”").wait_for()
+        page.get_by_text("Keep, open, take along").click()
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Session", exact=True).click()
+        saved = download.value.path().read_bytes()
+        assert LiveSession.open(saved).counts() == {"yes": 3, "no": 3, "up": 3, HOSTILE: 1}
+        page.get_by_role("button", name="Forget my recordings").click()
+        page.get_by_text("have been removed").wait_for()
+        page.wait_for_function("() => !location.search.includes('session')")
+        opener = page.locator("[data-testid=stSidebar] [data-testid=stFileUploaderDropzoneInput]")
+        opener.set_input_files({"name": "cut.zip", "mimeType": "application/zip", "buffer": saved[:-500]})
+        page.locator("[data-testid=stSidebar] [data-testid=stAlert]", has_text="cut.zip").wait_for()
+        opener.set_input_files({"name": "mine.zip", "mimeType": "application/zip", "buffer": saved})
+        counted(page, "up", 3)
+        counted(page, HOSTILE, 1)
+        assert page.evaluate("window.bad") is None
+        assert page.locator("img[src=x]").count() == 0
