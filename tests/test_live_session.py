@@ -11,6 +11,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from tests.hummed_words import RATE, hum, take_of
 from tmlcd_core import ActiveTinyKNN, CondensingInTime, ConfigError, DataError, GeneralizedCusum, HybridTinyKNN
 from tmlcd_core.cli import main
 from tmlcd_core.datasets import FolderSource, extract_upload
@@ -28,26 +29,6 @@ from tmlcd_core.experiments.live.project import leave_one_out
 from tmlcd_core.features.voice import VOICE_EXTRACTORS, aligned, open_take
 from tmlcd_core.mcu.device import make
 from tmlcd_core.viz.live import live_figure, thumbnail, told_live
-
-RATE = 16_000
-TUNES = {"low": (200, 400), "rise": (400, 1_200), "fall": (1_500, 500), "high": (1_000, 3_000)}  # Hz, from … to
-
-
-def hum(word: str, rng: np.random.Generator) -> np.ndarray:
-    """A glide of a few harmonics, never twice the same, somewhere in a second."""
-    seconds, start = rng.uniform(0.35, 0.45), rng.uniform(0.15, 0.35)
-    time = np.arange(round(seconds * RATE)) / RATE
-    a, b = (f * rng.uniform(0.95, 1.05) for f in TUNES[word])
-    phase = 2 * np.pi * (a * time + (b - a) * time**2 / (2 * seconds))
-    sound = np.sin(phase) + 0.4 * np.sin(2 * phase) + 0.2 * np.sin(3 * phase)
-    clip = rng.normal(0, 1e-3, RATE)
-    first = round(start * RATE)
-    clip[first : first + len(sound)] += rng.uniform(0.1, 0.3) * sound * np.hanning(len(sound)) ** 0.2
-    return clip
-
-
-def take_of(word, rng):
-    return open_take((hum(word, rng), RATE))
 
 
 def taught(words=("low", "rise", "fall"), each=3, seed=0, **kwargs):
