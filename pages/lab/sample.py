@@ -19,6 +19,8 @@ from tmlcd_core.viz.palette import styles
 
 SHOWN = 5  # neighbours
 THUMBNAIL = 64  # px
+ORDER = "1 is the nearest, at the top."
+MEDIUM_SHARE = 0.7  # of a learner's column: the width of the sample's picture
 RATE = 22_050  # Hz, of every clip
 
 
@@ -30,7 +32,7 @@ def sample_view(found: LabRun, sample: int) -> None:
     with faults_as_messages(), st.spinner("Looking at what each learner knew …"):
         known = {name: found.closeup(name, sample) for name in found.trial.learners}
         medium = None if stream.X.shape[1] == 2 else found.material.medium(origin, int(stream.index[sample]))
-        columns = st.columns(len(known) + (medium is not None))
+        columns = st.columns([MEDIUM_SHARE] * (medium is not None) + [1] * len(known), gap="small")
         if medium is not None:
             with columns[0]:
                 show_medium(medium, label)
@@ -69,7 +71,7 @@ def opinion(found: LabRun, sample: int, name: str, view: Closeup, label: str) ->
     near = view.neighbours[:SHOWN]
     in_plane = view.plane is not None
     media = [None if in_plane else found.material.medium(one.origin, one.index) for one in near]
-    rows: dict[str, Any] = {"place": list(range(1, len(near) + 1))}
+    rows: dict[str, Any] = {}
     if near and not any(medium is None for medium in media):
         rows["sample"] = [
             thumbnail(found.trial.data, one.origin, one.index, np.asarray(medium))
@@ -79,10 +81,14 @@ def opinion(found: LabRun, sample: int, name: str, view: Closeup, label: str) ->
     rows["age"] = ["initial" if one.age is None else f"{one.age:,}" for one in near]
     rows["distance"] = [one.distance for one in near]
     config = {
-        "place": st.column_config.NumberColumn("", width=30),
-        "sample": st.column_config.ImageColumn("", width=55),
-        "age": st.column_config.TextColumn("age", help="Samples since it was learned; initial: there from the start"),
-        "distance": st.column_config.NumberColumn("distance", format="%.3g", help="Euclidean, between features"),
+        "sample": st.column_config.ImageColumn("", width=48),
+        "label": st.column_config.TextColumn("label", width=56),
+        "age": st.column_config.TextColumn(
+            "age", width=50, help="Samples since it was learned; initial: there from the beginning"
+        ),
+        "distance": st.column_config.NumberColumn(
+            "distance", width=70, format="%.3g", help="Euclidean, between features"
+        ),
     }
     st.dataframe(rows, hide_index=True, column_config=config, row_height=44 if "sample" in rows else 30)
     hear(name, sample, near, media)
@@ -98,7 +104,7 @@ def hear(name: str, sample: int, near: Sequence[Neighbour], media: Sequence[NDAr
     sounds = {place: medium for place, medium in enumerate(media, 1) if medium is not None and medium.ndim == 1}
     if not sounds:
         return
-    chosen = st.segmented_control(f"Hear a neighbour of {name}", list(sounds), key=f"hear {name} {sample}")
+    chosen = st.segmented_control(f"Hear one, {name}", list(sounds), key=f"hear {name} {sample}", help=ORDER)
     if chosen in sounds:
         said = f"Neighbour {chosen} of {name}: {near[chosen - 1].label}"
         st.audio(wav(sounds[chosen], RATE), format="audio/wav", autoplay=True, alt=said)

@@ -2,14 +2,13 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from pages.widgets import checked, faults_as_messages
 from pages.work import Work
-from tmlcd_core.viz.paper import from_json, interactive
+from tmlcd_core.viz.paper import chart, from_json, in_words
 
 SHIPPED = Path(__file__).parents[2] / "data" / "paper" / "reproduction.json"
 TABS = ["Table 1", "Figures", "Claims", "Run it here"]
@@ -21,9 +20,13 @@ def read(text: str) -> dict:
     return json.loads(text)
 
 
-@st.cache_resource(max_entries=8, show_spinner="Drawing the figure …")
-def drawn(text: str, which: str) -> Any:
-    return interactive(from_json(read(text)["curves"][which]))
+@st.cache_data(max_entries=8, show_spinner="Drawing the figures …")
+def show_figures(text: str, which: str) -> None:
+    """One row for each configuration: accuracy and memory, below each other on a narrow screen."""
+    for row, pair in enumerate(from_json(read(text)["curves"][which])):
+        for cell, panel in zip(st.columns(2), pair, strict=True):
+            key = f"{which} {row} {panel.unit}"
+            cell.plotly_chart(chart(panel), key=key, alt=in_words(panel), config={"displaylogo": False})
 
 
 def table_1(rows: list[dict]) -> pd.DataFrame:
@@ -80,8 +83,7 @@ if numbers.open:
 if figures.open:
     with figures:
         which = checked(st.selectbox, "Figure", tuple(FIGURES), key="figure", format_func=FIGURES.get)
-        told = f"{FIGURES[which]}: accuracy and memory over the samples, in numbers under “Claims”."
-        st.plotly_chart(drawn(text, which), key=f"figure {which}", alt=told, config={"displaylogo": False})
+        show_figures(text, which)
         st.caption("Mean and standard deviation over runs; the dotted line is the change.")
 if claims.open:
     with claims:

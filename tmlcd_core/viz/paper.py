@@ -17,6 +17,7 @@ from tmlcd_core.viz.written import Part, axis, axis_key, heading, on_axes, uprig
 
 MOST_POINTS = 600  # per curve in a figure: what a screen or a page can show, and a small file
 KEPT_POINTS = 150  # per curve in a file of results that is shipped
+CHART = 300  # px, height of a chart alone
 BAND = 0.15  # opacity of the standard deviation
 
 
@@ -117,18 +118,19 @@ def _panel_of(found: Mapping[str, Any]) -> Panel:
     return Panel(found["title"], found["unit"], lines, tuple(found["changes"]), np.array(found["x"], np.int64))
 
 
-def interactive(panels: Sequence[Pair]) -> Any:
-    """A Plotly figure: one row for each configuration, accuracy on the left, memory on the right."""
+def interactive(panels: Sequence[Sequence[Panel]]) -> Any:
+    """A Plotly figure of rows of charts: one row for each configuration, accuracy on the left, memory on the right."""
     rows = len(panels)
     gap = 0.25 / rows
     high = (1 - gap * (rows - 1)) / rows
     data: list[Part] = []
     layout: Part = {"height": 340 * rows, "hovermode": "x unified", "shapes": [], "annotations": []}
     shown: set[str] = set()
-    for number, whole in enumerate(panel for pair in panels for panel in pair):
-        row, column = divmod(number, 2)
+    places = [(row, column, panel) for row, line in enumerate(panels) for column, panel in enumerate(line)]
+    for number, (row, column, whole) in enumerate(places):
         top = 1 - row * (high + gap)
-        across = (0.0, 0.45) if column == 0 else (0.55, 1.0)
+        across = [(column + (0.1 if column else 0)) / len(panels[row]), 0.0]
+        across[1] = across[0] + (1 - 0.1 * (len(panels[row]) - 1)) / len(panels[row])
         panel = whole.thinned(MOST_POINTS)
         for line in panel.lines:
             data += [trace | on_axes(number) for trace in _traces(panel.x, line, line.style.name not in shown)]
@@ -138,6 +140,23 @@ def interactive(panels: Sequence[Pair]) -> Any:
         layout[axis_key("x", number)] = {"domain": across, "anchor": axis("y", number)}
         layout[axis_key("y", number)] = {"domain": (max(0.0, top - high), top), "anchor": axis("x", number)}
     return written(data, layout)
+
+
+def chart(panel: Panel) -> Any:
+    """One of these charts alone, for a narrow place, its legend below it."""
+    figure = interactive([[panel]])
+    legend = {"orientation": "h", "y": -0.12}
+    return figure.update_layout(height=CHART, margin={"l": 6, "r": 6, "t": 28, "b": 6}, legend=legend)
+
+
+def in_words(panel: Panel) -> str:
+    """A chart for those who cannot see it: where each line begins, and where it ends."""
+    ends = [
+        f"{line.style.name} from {line.curve.mean[~np.isnan(line.curve.mean)][0]:.3g} to {line.curve.mean[-1]:.3g}"
+        for line in panel.lines
+    ]
+    changes = ", ".join(map(str, panel.changes)) or "none"
+    return f"{panel.title}: {panel.unit}. {'; '.join(ends)}. Changes at sample: {changes}."
 
 
 def _traces(x: NDArray[np.int64], line: Line, in_legend: bool) -> list[Part]:
