@@ -112,8 +112,8 @@ class Run:
         return float((hits[: self.change] if before else hits[self.change :]).mean())
 
     def delay(self, name: str) -> int:
-        """Samples of the new concept that the learner has seen at its first alarm."""
-        return int(self.traces[name].detections[0]) - self.change + 1
+        """Samples from the change to the first alarm after it, as the page counts them."""
+        return int(self.metrics(name).delay)
 
 
 def test_passive_against_active(pages):
