@@ -246,7 +246,7 @@ def test_the_next_step_leads_from_the_first_word_to_the_alarm():
     steps.append(at.markdown[1].value)
     at.selectbox(key="mic:kind").set_value("fault").run()
     press(at, "mic:begin")
-    assert any("white noise" in markdown.value for markdown in at.markdown)
+    assert any("wrong sample rate" in markdown.value for markdown in at.markdown)
     for _ in range(3):
         press(at, "mic:several")
     steps.append(at.markdown[1].value)
@@ -457,6 +457,18 @@ def test_the_wav_folders_are_read_like_any_folder(tmp_path):
         archive.extractall(tmp_path / "words")
     source = FolderSource(next((tmp_path / "words").rglob("yes")).parent)
     assert set(source.classes) == {"yes", "no", "up"} and source.count("no") == 3
+
+
+def test_the_learner_goes_to_the_stm32_and_is_written_again_when_it_has_changed():
+    at = taught()
+    press(at, "mic:stm32")
+    project = visit_of(at).project[1]
+    assert project.stored == 9
+    assert any("takes in T" in caption.value for caption in at.caption)
+    with zipfile.ZipFile(io.BytesIO(project.zip())) as archive:
+        assert archive.testzip() is None and any(name.endswith("model.c") for name in archive.namelist())
+    press(at, "mic:ready:yes")
+    assert not any("takes in T" in caption.value for caption in at.caption), "the session is another one now"
 
 
 # ---------------------------------------------------------------- rooms

@@ -21,6 +21,7 @@ ABOUT = {
     "new-word": "One more word comes in that was never taught.",
     "speaker": "Another person goes on with the same words.",
 }
+HARMFUL = "wrong sample rate"  # hurts every extractor; the best one hardly minds most of the others
 SPARE = ("down", "left", "stop", "go")  # words to say instead
 
 
@@ -56,7 +57,7 @@ def details(visit: Visit, kind: str) -> dict[str, object]:
     if kind == "new-word":
         return {"word": st.text_input("The new word", spare, max_chars=40, key="mic:newcomer")}
     if kind == "fault":
-        effect = st.selectbox("Fault", FAULTS, key="mic:fault")
+        effect = st.selectbox("Fault", FAULTS, index=FAULTS.index(HARMFUL), key="mic:fault")
         st.caption(EFFECTS[effect].explanation)
         return {"effect": effect, "strength": st.slider("Strength", 0.0, 1.0, 1.0, 0.05, key="mic:strength")}
     return {}

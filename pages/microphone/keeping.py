@@ -8,7 +8,9 @@ from pages.microphone.room import rooms
 from pages.microphone.visit import ADDRESS, STATE, Visit
 from pages.widgets import as_text
 from tmlcd_core.errors import TmlcdError
-from tmlcd_core.experiments.live import LiveSession
+from tmlcd_core.experiments.live import LiveSession, session_project
+from tmlcd_core.mcu import BOARDS
+from tmlcd_core.viz.palette import styles
 
 OPEN, TURN = "mic:open", "mic:open:turn"
 MAX_MB = 10
@@ -70,4 +72,29 @@ def forget(visit: Visit) -> None:
 
 
 def stm32(visit: Visit) -> None:
-    pass
+    """The fitted learner as a C project; it is written when it is asked for, and again when the session has changed."""
+    session = visit.session
+    if session.missing():
+        return
+    looks = styles(session.learners)
+    titles = {board.title: board for board in BOARDS.values()}
+    board = titles[st.selectbox("Board", list(titles), key="mic:board", help="Which STM32 the model goes to.")]
+    learner = st.selectbox(
+        "Learner", session.learners, index=len(session.learners) - 1, key="mic:exported",
+        format_func=lambda name: looks[name].name, help="Which of the learners goes there.",
+    )  # fmt: skip
+    asked = (visit.seen, board.name, learner)
+    if st.button("Write it as C for the STM32", key="mic:stm32", icon=":material/memory:", width="stretch"):
+        try:
+            with st.spinner("Reading all takes through the paper's filter …"):
+                visit.project = (asked, session_project(session, board, learner))
+        except TmlcdError as fault:
+            st.error(as_text(str(fault)), icon=":material/error:")
+    if visit.project is not None and visit.project[0] == asked:
+        project = visit.project[1]
+        archive = project.zip()
+        st.download_button(
+            f"words-{board.name}.zip, {len(archive) / 1000:.0f} kB", archive, f"words-{board.name}.zip",
+            "application/zip", icon=":material/download:", on_click="ignore", width="stretch",
+        )  # fmt: skip
+        st.caption(f"{project.stored} takes in T. {as_text(project.remark)}")

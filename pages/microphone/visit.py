@@ -19,7 +19,16 @@ import streamlit as st
 from pages.microphone.ready import ready_clip
 from pages.microphone.room import Room, rooms
 from tmlcd_core.errors import DataError, TmlcdError
-from tmlcd_core.experiments.live import GOOD_START, Answer, Guide, LiveSession, Outcome, warm_up
+from tmlcd_core.experiments.live import (
+    GOOD_START,
+    Answer,
+    Guide,
+    LiveSession,
+    LiveSettings,
+    Outcome,
+    SessionProject,
+    warm_up,
+)
 from tmlcd_core.experiments.live.drifts import describe_drift
 from tmlcd_core.features.audio import read_sound
 from tmlcd_core.features.voice import Take, cut_words, open_take
@@ -29,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WORDS = ("yes", "no", "up")
+SETTINGS = LiveSettings(batch=5)  # n: an alarm that leaves fewer than 5 answers leaves the learner as it is
 GOAL = 5  # takes a word after which the next word's turn comes
 UPLOAD = re.compile(r"the upload of \d+ bytes")  # what the core calls bytes without a name
 STATE, ADDRESS = "mic:visit", "session"
@@ -49,7 +59,7 @@ class Visit:
     """One tab."""
 
     room: Room | None = None
-    draft: LiveSession = field(default_factory=lambda: LiveSession(WORDS))
+    draft: LiveSession = field(default_factory=lambda: LiveSession(WORDS, settings=SETTINGS))
     lock: threading.RLock = field(default_factory=threading.RLock)  # of the draft
     seen: int = 0  # version of the room that this tab has shown
     word: str = WORDS[0]  # being taught
@@ -62,7 +72,8 @@ class Visit:
     ordered: int = 0  # answers that were judged when the drift was ordered
     alarms: list[Alarm] = field(default_factory=list)
     said: list[tuple[str, str]] = field(default_factory=list)  # (kind, sentence) about what came last
-    cuts: int = 0
+    cuts: int = 0  # long takes so far
+    project: tuple[object, SessionProject] | None = None  # the last C project, and what it was made of
 
     @classmethod
     def here(cls) -> Visit:

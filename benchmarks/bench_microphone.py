@@ -1,0 +1,102 @@
+"""The Microphone page in a real Chromium: from the end of a spoken take to the prediction on screen."""
+
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import soundfile
+import soxr
+
+from benchmarks.appserver import chromium, serve
+
+TAKES = 12
+RATE = 48_000  # Hz
+PAUSE = 1.2  # s before each word
+READING = 15_000  # ms that a visitor reads before the first word: imports and compiled code are warmed up meanwhile
+SHOWN = """recorder => new Promise(done => {
+  const look = () => document.querySelector(".st-key-mic-answer")?.innerText.includes("What did you say?")
+    ? done(performance.now() - Number(recorder.dataset.ended)) : requestAnimationFrame(look);
+  look();
+})"""
+
+
+def spoken(path: Path) -> Path:
+    """A recording for the fake microphone: one word, over and over."""
+    from pages.microphone.ready import ready_clip
+
+    parts = []
+    for number in range(100, 108):
+        clip, rate = ready_clip("no", number)
+        parts += [np.zeros(round(PAUSE * RATE)), soxr.resample(clip, rate, RATE)]
+    soundfile.write(path, np.concatenate(parts), RATE, subtype="PCM_16")
+    return path
+
+
+def on_screen(folder: Path) -> list[float]:
+    """ms from the end of each take to its prediction on screen, the first take of a fresh server first."""
+    flags = ["--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream"]
+    flags.append(f"--use-file-for-fake-audio-capture={spoken(folder / 'no.wav')}")
+    with serve() as address, chromium(*flags) as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        page.set_default_timeout(60_000)
+        page.goto(f"{address}/microphone")
+        page.get_by_text("No microphone?").click()
+        page.wait_for_timeout(READING)
+        page.get_by_role("button", name="3 of each word").click()
+        page.get_by_role("button", name="Say words").click()
+        page.get_by_text("Here stands what it has understood").wait_for()
+        recorder = page.locator(".recorder").element_handle()
+        times, ended = [], None
+        for take in range(TAKES):
+            page.get_by_role("button", name="Record a word" if take else "Turn on the microphone").click()
+            page.wait_for_function(
+                "([recorder, last]) => (recorder.dataset.ended ?? null) !== last", arg=[recorder, ended]
+            )
+            ended = recorder.get_attribute("data-ended")
+            times.append(float(page.evaluate(SHOWN, recorder)))
+            page.keyboard.press("2")
+            page.get_by_text("it was “no”").wait_for()
+        return times
+
+
+def model_alone() -> list[float]:
+    """ms of each stage of one warm answer: opening the take, features and votes, learning from it."""
+    from pages.microphone.ready import ready_clip
+    from tmlcd_core.experiments.live import LiveSession, warm_up
+    from tmlcd_core.features.voice import open_take
+
+    warm_up()
+    session = LiveSession(("yes", "no", "up"))
+    for number in range(30):
+        word = session.words[number % 3]
+        session.teach(word, open_take(ready_clip(word, number)))
+    stages: list[list[float]] = []
+    for number in range(100, 130):
+        moments = [time.perf_counter()]
+        take = open_take(ready_clip("no", number))
+        moments.append(time.perf_counter())
+        answer = session.say(take)
+        moments.append(time.perf_counter())
+        session.judge(answer.id, "no")
+        moments.append(time.perf_counter())
+        stages.append([1000 * (b - a) for a, b in zip(moments, moments[1:], strict=False)])
+    return [statistics.median(stage) for stage in zip(*stages, strict=True)]
+
+
+def main() -> None:
+    """Print a table; times are of this machine at this moment."""
+    with tempfile.TemporaryDirectory() as folder:
+        first, *later = on_screen(Path(folder))
+    opening, saying, judging = model_alone()
+    print(f"end of a take to its prediction on screen, first take     {first:8.0f} ms")
+    print(f"  median of the {len(later)} after it                             {statistics.median(later):8.0f} ms")
+    print(f"  slowest of them                                         {max(later):8.0f} ms")
+    print(f"the model alone, |T| = 30: open a take                    {opening:8.1f} ms")
+    print(f"  features and three learners' votes                      {saying:8.1f} ms")
+    print(f"  three learners learn from it                            {judging:8.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
