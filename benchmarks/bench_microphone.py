@@ -3,6 +3,7 @@
 import statistics
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ TAKES = 12
 RATE = 48_000  # Hz
 PAUSE = 1.2  # s before each word
 READING = 15_000  # ms that a visitor reads before the first word: imports and compiled code are warmed up meanwhile
+ENDED = "([recorder, last]) => (recorder.dataset.ended ?? null) !== last"
 SHOWN = """recorder => new Promise(done => {
   const look = () => document.querySelector(".st-key-mic-answer")?.innerText.includes("What did you say?")
     ? done(performance.now() - Number(recorder.dataset.ended)) : requestAnimationFrame(look);
@@ -81,7 +83,7 @@ def model_alone() -> list[float]:
         moments.append(time.perf_counter())
         session.judge(answer.id, "no")
         moments.append(time.perf_counter())
-        stages.append([1000 * (b - a) for a, b in zip(moments, moments[1:], strict=False)])
+        stages.append([1000 * (b - a) for a, b in pairwise(moments)])
     return [statistics.median(stage) for stage in zip(*stages, strict=True)]
 
 
