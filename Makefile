@@ -66,7 +66,7 @@ $(VENV)/.dev: requirements.txt notebooks/requirements.txt requirements-dev.txt |
 # Debian's Chromium where apt-get may be used; elsewhere the browser tests skip themselves with one loud line.
 browser:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-		&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-dejavu-core >/dev/null; } \
+		&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-dejavu-core libportaudio2 >/dev/null; } \
 		|| echo "*** NO CHROMIUM: the browser tests will be skipped ***"
 
 arm-tools:
