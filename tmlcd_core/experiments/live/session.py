@@ -185,7 +185,10 @@ class LiveSession:
         self.events.append({"do": "say", "take": identity})
         began = time.perf_counter()
         x = self._features(identity)
-        ballots = {name: pupil.vote(x) for name, pupil in pupils.items()}
+        stored = sorted({take for pupil in pupils.values() for take in pupil.stored()})
+        near = np.linalg.norm(np.stack([self._X[take] for take in stored]) - x, axis=1)
+        distances = dict(zip(stored, near.tolist(), strict=True))
+        ballots = {name: pupil.vote(x, distances) for name, pupil in pupils.items()}
         return Answer(identity, heard, ballots, time.perf_counter() - began)
 
     def judge(self, answer: str, word: str) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ class Pupil:
     --------
     >>> from tmlcd_core.experiments.live import LiveSettings
     >>> pupil = Pupil(LiveSettings().learner("cit"), ["t1", "t2"], np.eye(2, dtype=np.float32), ["yes", "no"])
-    >>> pupil.vote(np.array([1.0, 0.1], np.float32)).prediction
+    >>> pupil.vote(np.array([1.0, 0.1], np.float32), {"t1": 0.1, "t2": 1.35}).prediction
     'yes'
     """
 
@@ -58,16 +59,17 @@ class Pupil:
             for take in self._at[t][len(self._at[t]) - n :]
         ]
 
-    def vote(self, x: NDArray[np.float32]) -> Ballot:
-        prediction = str(self.learner.predict(x[None])[0])
-        # In one go: with thousands of features `neighbours`, which is exact to the last bit, would take a second.
-        distances = np.linalg.norm(self.learner.samples_ - x, axis=1).astype(np.float64)
-        votes = closeness(distances, self.learner.labels_)
+    def vote(self, x: NDArray[np.float32], distances: Mapping[str, float]) -> Ballot:
+        """What it makes of x, given the distances to the takes: learners share most of them."""
         stored = self.stored()
-        order = distances.argsort(kind="stable")[:NEAREST].tolist()
-        return Ballot(
-            prediction, votes, votes[prediction], tuple((stored[place], float(distances[place])) for place in order)
-        )
+        near = np.array([distances[take] for take in stored])
+        labels = self.learner.labels_
+        order = near.argsort(kind="stable")
+        # With k = 1 the nearest is the answer, the older of equals; no need to measure thousands of features again.
+        prediction = str(labels[order[0]] if self.learner.k == 1 else self.learner.predict(x[None])[0])
+        votes = closeness(near, labels)
+        nearest = tuple((stored[place], float(near[place])) for place in order[:NEAREST].tolist())
+        return Ballot(prediction, votes, votes[prediction], nearest)
 
     def take_in(self, take: str, x: NDArray[np.float32], word: str) -> None:
         self._at.setdefault(self.learner.time_, []).append(take)
@@ -124,8 +126,8 @@ def closeness(distances: NDArray[np.float64], labels: NDArray) -> dict[str, floa
 
     A kNN with k = 1 has one vote; this tells how narrowly it was won.
 
-    >>> {word: round(share, 3) for word, share in closeness(np.array([1.0, 2.0]), np.array(["yes", "no"])).items()}
-    {'no': 0.004, 'yes': 0.996}
+    >>> {word: round(share, 3) for word, share in closeness(np.array([1.0, 1.2]), np.array(["yes", "no"])).items()}
+    {'no': 0.051, 'yes': 0.949}
     """
     nearest = {str(word): max(float(distances[labels == word].min()), CLOSEST) for word in np.unique(labels)}
     least = min(nearest.values())
