@@ -217,10 +217,10 @@ def test_a_take_from_the_browser_is_taken_once_and_checked():
     assert send(id=name, wav=wav, kind="word") is not None, "what was not acknowledged comes again"
     assert send(id=name, wav=wav, kind="word") is None
     assert send(id=str(uuid.uuid4()), wav=wav, kind="long").long
-    for bad in ({"id": 7, "wav": wav}, {"id": "../x", "wav": wav}, {"wav": wav}, {"id": str(uuid.uuid4())}):
+    for bad in ({"id": 7, "wav": wav}, {"id": "../x", "wav": wav}, {"wav": wav}):
         assert send(**bad) is None
-    assert send(id=str(uuid.uuid4()), wav="*" * 40) is None
-    assert send(id=str(uuid.uuid4()), wav="A" * (MOST + 4)) is None
+    for bad in (None, 7, "*" * 40, "A" * (MOST + 4), "é"):
+        assert send(id=str(uuid.uuid4()), wav=bad).wav == b"", "a take that cannot be read is not sent for ever"
     for _ in range(2 * REMEMBERED):
         send(id=str(uuid.uuid4()), wav=wav, kind="word")
     assert len(at.session_state["mic:done"]) == REMEMBERED
@@ -321,6 +321,8 @@ def test_names_with_markup_are_text():
 def test_a_word_is_removed_with_its_takes():
     at = press(taught(), "mic:remove:no")
     assert visit_of(at).session.counts() == {"yes": 3, "up": 3}
+    press(at, "mic:ready:up")
+    assert visit_of(at).session.counts() == {"yes": 3, "up": 4} and said(at) == ""
 
 
 def test_other_features_learners_and_settings_keep_the_log():
@@ -336,6 +338,21 @@ def test_other_features_learners_and_settings_keep_the_log():
     assert session.events == before and len(session.curves()["hybrid"].answers) == 10
     at.multiselect(key="mic:learners").set_value([]).run()
     assert "at least one learner" in said(at) and session.learners == ("hybrid",)
+
+
+def test_leaving_the_page_and_coming_back_changes_nothing():
+    at = open_page()
+    at.multiselect(key="mic:names").set_value(["yes", "no"]).run()
+    at.slider(key="mic:n").set_value(7).run()
+    at.switch_page(PAGES[0].file).run()
+    at.switch_page(PAGE.file).run()
+    assert visit_of(at).session.words == ["yes", "no"] and at.slider(key="mic:n").value == 7
+    press(at, "mic:few")
+    before = visit_of(at).session.save()
+    at.switch_page(PAGES[0].file).run()
+    at.switch_page(PAGE.file).run()
+    assert not at.exception
+    assert visit_of(at).session.save() == before and token_of(at)
 
 
 def test_the_extractors_are_all_open_to_see():

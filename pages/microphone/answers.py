@@ -14,6 +14,7 @@ from tmlcd_core.viz.live import live_figure, told_live
 from tmlcd_core.viz.palette import styles
 
 SHOWN = 5  # nearest takes
+LEAST = 0.005  # share of the votes that is shown: less is 0 %
 MOST_GONE = 12  # forgotten takes that are shown, the youngest
 CONFIG = {"displaylogo": False, "displayModeBar": False}
 KEYS = "1234567890"
@@ -95,7 +96,7 @@ def why(visit: Visit) -> None:
         for column, (name, ballot) in zip(st.columns(len(given.ballots)), given.ballots.items(), strict=True):
             column.markdown(f"**{looks[name].short}**")
             for word, share in sorted(ballot.votes.items(), key=lambda vote: -vote[1]):
-                if share > 0:
+                if share >= LEAST:
                     column.progress(min(1.0, share), text=f"{as_text(word)} {share:.0%}")
         groups = [Group("You said", [card(given.id, given.take, "what you said")])]
         for ids, names in same_neighbours(given).items():

@@ -19,8 +19,10 @@ CALIBRATED = 0.0  # of the threshold: worked out from the promise
 def settings(visit: Visit) -> None:
     """Extractor, learners and the numbers of the test, each with a line that says what it is."""
     session = visit.session
-    if st.session_state.get(SHOWN) != stamp(session):  # opened, or changed in another tab
-        st.session_state.update(values(session))
+    shown = values(session)
+    # Opened, changed in another tab, or back from another page, which has cost the widgets their values.
+    if st.session_state.get(SHOWN) != stamp(session) or not all(key in st.session_state for key in shown):
+        st.session_state.update(shown)
         st.session_state[SHOWN] = stamp(session)
     with st.expander("Features", icon=":material/graphic_eq:"):
         extractor = st.selectbox(

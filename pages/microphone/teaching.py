@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.microphone.pictures import cards
-from pages.microphone.visit import GOAL, WORDS, Visit
+from pages.microphone.visit import GOAL, Visit
 from pages.takes import Group, takes
 from pages.widgets import as_text
 from tmlcd_core.errors import TmlcdError
@@ -38,8 +38,9 @@ def turn_to(visit: Visit) -> None:
 
 
 def name_words(visit: Visit) -> None:
+    st.session_state.setdefault(NAMES, list(visit.draft.words))
     named = st.multiselect(
-        "Your words, two to ten", SUGGESTED, default=WORDS, key=NAMES, accept_new_options=True,
+        "Your words, two to ten", SUGGESTED, key=NAMES, accept_new_options=True,
         max_selections=MOST_WORDS, placeholder="Choose or type words", help="Any word can be typed.",
     )  # fmt: skip
     if named != visit.draft.words:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -314,15 +315,20 @@ class Visit:
     def ready(self, word: str, teaching: bool) -> None:
         """A ready-made take instead of a recorded one, each used once."""
         with self.faults_said():
-            self.word = word if teaching else self.word
             spoken = word if teaching else self.spoken_for(word)
-            clip = ready_clip(spoken, self.session.number, self.other_speaker() and not teaching)
+            other = self.other_speaker() and not teaching
+            known = {take.digest for take in self.session.takes.values()}
+            clips = (ready_clip(spoken, number, other) for number in count(self.session.number))
+            clip = next(clip for clip in clips if open_take(clip).digest not in known)
+            turn, self.word = self.word, word
             self.receive(clip, teaching)
+            self.word = turn  # of the microphone
+            self.next_word()
 
-    def ready_words(self, count: int) -> None:
+    def ready_words(self, how_many: int) -> None:
         """So many ready-made words in random order, each answered and judged."""
         asks, self.asks = self.asks, True
-        for _ in range(count):
+        for _ in range(how_many):
             self.ask()
             self.ready(self.asked, teaching=False)
         self.asks = asks

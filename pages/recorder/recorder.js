@@ -15,7 +15,7 @@ const CALM = 12; // frames in a row below it before the next word may start
 const LISTEN = 200; // frames from which the noise floor is taken, as their lower fifth
 const SETTLE = 20; // frames after switching on: clicks of the hardware, and a first idea of the noise
 const HINT = 6; // s without a voice after which a hint helps
-const AGAIN = 5000; // ms without an answer after which a take is sent again
+const AGAIN = 5000; // ms without an answer after which a take is sent again, then twice that, and so on
 const MOST = 3; // takes that may wait for the server
 const CLIPPED = 0.99; // of full scale
 const BARS = 140; // of the level meter
@@ -182,7 +182,7 @@ class Recorder {
     this.build(parent);
     this.onKey = (event) => this.key(event);
     this.onLeave = () => this.off();
-    document.addEventListener("keydown", this.onKey);
+    document.addEventListener("keydown", this.onKey, true); // before the page: R would run it again
     window.addEventListener("pagehide", this.onLeave);
     this.painting = requestAnimationFrame(() => this.paint());
   }
@@ -228,7 +228,7 @@ class Recorder {
     this.off();
     cancelAnimationFrame(this.painting);
     clearTimeout(this.resending);
-    document.removeEventListener("keydown", this.onKey);
+    document.removeEventListener("keydown", this.onKey, true);
     window.removeEventListener("pagehide", this.onLeave);
     this.root.remove();
   }
@@ -286,7 +286,7 @@ class Recorder {
     if (inside && event.key === " " && from !== this.root && from !== this.button) return;
     if (this.button.disabled) return;
     event.preventDefault();
-    event.stopImmediatePropagation(); // R would run the page again
+    event.stopImmediatePropagation();
     this.press();
   }
 
@@ -362,11 +362,11 @@ class Recorder {
   }
 
   // One at a time: what is sent while the server is busy could be dropped on the way.
-  post() {
+  post(patience = AGAIN) {
     clearTimeout(this.resending);
     if (this.outbox.length === 0) return;
     this.send(this.outbox[0]);
-    this.resending = setTimeout(() => this.post(), AGAIN);
+    this.resending = setTimeout(() => this.post(2 * patience), patience);
   }
 
   // -------------------------------------------------------------- frames
