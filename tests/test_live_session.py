@@ -26,6 +26,7 @@ from tmlcd_core.experiments.live import (
     warm_up,
 )
 from tmlcd_core.experiments.live.project import leave_one_out
+from tmlcd_core.features import Extractor
 from tmlcd_core.features.voice import VOICE_EXTRACTORS, aligned, open_take
 from tmlcd_core.mcu.device import make
 from tmlcd_core.viz.live import live_figure, thumbnail, told_live
@@ -570,8 +571,6 @@ def test_the_exported_project_answers_as_python_does(drifted, tmp_path, capsys):
     project = session_project(session, "stm32f401", "hybrid", sample_rate=4_410)
     assert project.stored == found["stored"]
     takes = list(session.labels())
-    from tmlcd_core.features import Extractor
-
     extractor = Extractor.at_rate(4_410)
     settings = session.settings
     X = extractor.transform(np.stack([aligned(session.takes[t], 4_410) for t in takes]))
@@ -585,6 +584,33 @@ def test_the_exported_project_answers_as_python_does(drifted, tmp_path, capsys):
         )  # fmt: skip
         expected = model.predict(extractor.transform(clip[None].astype(np.float32)))[0]
         assert done.stdout.split()[2] == expected
+
+
+def test_the_exported_test_alarms_with_the_sessions_settings(tmp_path):
+    """Labels swap: the device's Active alarms as Python's does, its margin and likelihood included."""
+    session, rng = taught(each=2)
+    project = session_project(session, "stm32h743", "active", sample_rate=4_410, store="float32")
+    make(project.firmware.write(tmp_path / "c"), "host")
+    said = [session.words[i % 3] for i in range(40)]
+    truth = [w if i < 16 or w == "rise" else {"low": "fall", "fall": "low"}[w] for i, w in enumerate(said)]
+    clips = [aligned(take_of(word, rng), 4_410) for word in said]
+    for i, clip in enumerate(clips):
+        write_clip(tmp_path / f"{i}.wav", clip, 4_410)
+    done = subprocess.run(
+        [str(tmp_path / "c" / "tmlcd-host"), *(f"{tmp_path / f'{i}.wav'}={w}" for i, w in enumerate(truth))],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    extractor = Extractor.at_rate(4_410)
+    X0 = extractor.transform(np.stack([aligned(session.takes[t], 4_410) for t in session.labels()]))
+    model = session.settings.learner("active").fit(X0, list(session.labels().values()))
+    heard = np.stack([np.round(clip * 32_767) / 32_768 for clip in clips]).astype(np.float32)
+    trace = model.run(extractor.transform(heard), truth)
+    assert len(trace.detections) >= 1
+    lines = [line.split(".wav: ")[1].split() for line in done.stdout.splitlines()]
+    assert [line[1] for line in lines] == trace.predictions.tolist()
+    assert [int(line[2]) for line in lines] == trace.sizes.tolist()
+    alarms = {i: int(line[4]) - 1 for i, line in enumerate(lines) if "alarm" in line}
+    assert alarms == dict(zip(trace.detections.tolist(), trace.change_points.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("learner", ["cit", "active", "hybrid"])
