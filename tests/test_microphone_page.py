@@ -16,12 +16,13 @@ import soundfile
 from streamlit.testing.v1 import AppTest
 
 from pages.menu import PAGES
+from pages.microphone import sources
 from pages.microphone.ready import ready_clip
 from pages.microphone.room import KEPT, Room, Rooms, rooms
 from pages.microphone.visit import GOAL, STATE, Visit
 from pages.recorder import MOST, REMEMBERED
 from tmlcd_core.datasets import FolderSource
-from tmlcd_core.errors import DataError
+from tmlcd_core.errors import AudioError, DataError
 from tmlcd_core.experiments.live import LiveSession
 from tmlcd_core.features.voice import VOICE_EXTRACTORS, open_take
 
@@ -189,6 +190,26 @@ def test_a_long_file_is_cut_into_words_to_keep_or_to_drop():
     taught_word = visit.word
     press(at, "mic:keep")
     assert visit.session.counts()[taught_word] == before + 5 and not visit.cut
+
+
+def test_the_servers_microphone_is_offered_where_there_is_one(monkeypatch):
+    at = open_page()
+    assert "mic:server" not in [button.key for button in at.button]
+    monkeypatch.setattr(sources, "server_device", lambda: "desk")
+    monkeypatch.setattr(sources, "record", lambda seconds: (np.resize(word(), round(16_000 * seconds)), 16_000))
+    press(at.run(), "mic:server")
+    assert visit_of(at).session.counts()["yes"] == 1
+    press(at, "mic:server:long")
+    assert len(visit_of(at).cut) == 10
+
+    def gone(seconds: float) -> None:
+        raise AudioError("the server's microphone does not answer")
+
+    monkeypatch.setattr(sources, "record", gone)
+    press(at, "mic:server")
+    assert "does not answer" in said(at) and visit_of(at).session.counts()["yes"] == 1
+    monkeypatch.setattr(sources, "serves_this_machine", lambda: False)
+    assert "mic:server" not in [button.key for button in at.run().button], "nobody else listens in"
 
 
 def test_a_take_from_the_browser_is_taken_once_and_checked():
