@@ -74,8 +74,8 @@ LESSONS = (
         "an alarm {delay} samples after the swap, place the change at the right sample and drop what is older: Active "
         "and Hybrid are back after {back} samples.\n\nWhere a word is merely replaced, most of the past stays true. "
         "Condensing-in-Time is then right in {cit_after} of the cases after the change; so is Hybrid, for the drop is "
-        "too small for its test, and without an alarm it is Condensing-in-Time. Active, which learns nothing before its "
-        "alarm, has {active_after}. Forgetting pays where the past is wrong, not where it is incomplete.",
+        "too small for its test, and without an alarm it is Condensing-in-Time. Active, which learns nothing before "
+        "its alarm, has {active_after}. Forgetting pays where the past is wrong, not where it is incomplete.",
         facts={"cit_back": "661", "delay": "49", "back": "148", "cit_after": "88 %", "active_after": "84 %"},
     ),
     Lesson(
