@@ -14,7 +14,7 @@ from benchmarks.appserver import chromium, serve
 
 TAKES = 12
 RATE = 48_000  # Hz
-PAUSE = 1.2  # s before each word
+PAUSE = 1.2  # s before each word: a take has room to end and the next to begin
 READING = 15_000  # ms that a visitor reads before the first word: imports and compiled code are warmed up meanwhile
 ENDED = "([recorder, last]) => (recorder.dataset.ended ?? null) !== last"
 SHOWN = """recorder => new Promise(done => {
@@ -24,13 +24,13 @@ SHOWN = """recorder => new Promise(done => {
 })"""
 
 
-def spoken(path: Path) -> Path:
-    """A recording for the fake microphone: one word, over and over."""
+def microphone_file(path: Path, word: str, takes: int = 8) -> Path:
+    """A recording that Chromium plays as its microphone, over and over: one word, said a little differently."""
     from pages.microphone.ready import ready_clip
 
     parts = []
-    for number in range(100, 108):
-        clip, rate = ready_clip("no", number)
+    for number in range(100, 100 + takes):
+        clip, rate = ready_clip(word, number)
         parts += [np.zeros(round(PAUSE * RATE)), soxr.resample(clip, rate, RATE)]
     soundfile.write(path, np.concatenate(parts), RATE, subtype="PCM_16")
     return path
@@ -39,7 +39,7 @@ def spoken(path: Path) -> Path:
 def on_screen(folder: Path) -> list[float]:
     """ms from the end of each take to its prediction on screen, the first take of a fresh server first."""
     flags = ["--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream"]
-    flags.append(f"--use-file-for-fake-audio-capture={spoken(folder / 'no.wav')}")
+    flags.append(f"--use-file-for-fake-audio-capture={microphone_file(folder / 'no.wav', 'no')}")
     with serve() as address, chromium(*flags) as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 720})
         page.set_default_timeout(60_000)

@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import numpy as np
 import pytest
-import soundfile
-import soxr
 from test_app_browser import LOCAL, WAIT, server, settle  # noqa: F401
 from test_pages_browser import choose
 
 from benchmarks.appserver import chromium, serve
+from benchmarks.bench_microphone import microphone_file
 from pages.microphone.ready import ready_clip
 from tmlcd_core.experiments.live import LiveSession
 from tmlcd_core.viz.medium import wav
@@ -24,22 +22,10 @@ pytestmark = pytest.mark.browser
 if shutil.which("chromium") is None:
     pytest.skip("*** NO CHROMIUM: the browser tests are skipped ***", allow_module_level=True)
 
-RATE = 48_000  # Hz
-PAUSE = 1.2  # s before each word: a take has room to end and the next to begin
 HOSTILE = "<img src=x onerror=window.bad=1>"
 ELSEWHERE = "lab.example"
 ALLOWED, REFUSED = "--use-fake-ui-for-media-stream", "--deny-permission-prompts"
 DEVICE = "--use-fake-device-for-media-stream"
-
-
-def microphone_file(path: Path, word: str, takes: int = 8) -> Path:
-    """A recording that Chromium plays as its microphone, over and over: one word, said a little differently."""
-    parts = []
-    for number in range(100, 100 + takes):
-        clip, rate = ready_clip(word, number)
-        parts += [np.zeros(round(PAUSE * RATE)), soxr.resample(clip, rate, RATE)]
-    soundfile.write(path, np.concatenate(parts), RATE, subtype="PCM_16")
-    return path
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The Microphone page without a browser: every kind of sound and session file, tabs, keeping, drifts to order."""
 
 import base64
+import gc
 import io
 import json
 import os
@@ -418,6 +419,9 @@ def test_a_drift_under_way_is_known_in_another_tab():
     other = visit_of(open_page(session=token_of(one)))
     assert other.guide is not None and other.ordered == 20
     assert other.spoken_for("yes") == "down"
+    press(press(press(one, "mic:end"), "mic:several"), "mic:begin")  # the very same again
+    other = visit_of(open_page(session=token_of(one)))
+    assert other.guide is not None and other.ordered == 30
 
 
 def test_an_address_without_a_session_is_said_and_harmless():
@@ -543,19 +547,35 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_what_nobody_has_used_for_a_day_goes(tmp_path):
+def test_a_room_is_one_for_all_tabs_and_goes_to_disk_when_the_last_has_left(tmp_path):
     all_rooms = Rooms(tmp_path)
-    old, new = all_rooms.create(session_of()), all_rooms.create(session_of())
-    for room in (old, new):
+    room = all_rooms.create(session_of())
+    token, events = room.token, list(room.session.events)
+    room.changed()
+    room.keep()
+    assert all_rooms.find(token) is room
+    del room
+    gc.collect()
+    assert not list(all_rooms._open)
+    again = all_rooms.find(token)
+    assert again.session.events == events and all_rooms.find(token) is again
+
+
+def test_what_nobody_has_changed_for_a_day_goes(tmp_path):
+    all_rooms = Rooms(tmp_path)
+    tokens = []
+    for age in (KEPT + 10, KEPT - 1000):
+        room = all_rooms.create(session_of())
         room.changed()
         room.keep()
-    past = time.time() - KEPT - 10
-    os.utime(old.path, (past, past))
-    old.used = past
+        then = time.time() - age
+        os.utime(room.path, (then, then))
+        tokens.append(room.token)
+    del room
+    gc.collect()
     all_rooms.prune()
-    assert all_rooms.find(old.token) is None
-    assert all_rooms.find(new.token) is new
-    assert not old.path.exists() and new.path.exists()
+    assert all_rooms.find(tokens[0]) is None
+    assert all_rooms.find(tokens[1]) is not None
 
 
 def test_tokens_cannot_be_guessed_or_lead_elsewhere(tmp_path):

@@ -8,6 +8,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import streamlit as st
 
@@ -15,7 +16,6 @@ from tmlcd_core.datasets.cache import cache_folder
 from tmlcd_core.experiments.live import LiveSession
 
 KEPT = 24 * 3600.0  # s after its last change for which a session stays on disk
-MOST = 200  # sessions in memory; the others are on disk
 TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
 SUFFIX, TEMPORARY = ".session", ".writing-"
 
@@ -30,7 +30,6 @@ class Room:
     lock: threading.RLock = field(default_factory=threading.RLock)
     version: int = 0
     written: int = 0
-    used: float = field(default_factory=time.time)
     forgotten: bool = False
 
     @property
@@ -39,7 +38,6 @@ class Room:
 
     def changed(self) -> None:
         self.version += 1
-        self.used = time.time()
 
     def keep(self) -> None:
         """Write the session if it has changed: to a temporary file that then takes the old one's place."""
@@ -61,11 +59,11 @@ class Room:
 
 
 class Rooms:
-    """All rooms of this server."""
+    """All rooms of this server: in memory while a tab is in them, so that all tabs share one, and on disk."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._open: dict[str, Room] = {}
+        self._open: WeakValueDictionary[str, Room] = WeakValueDictionary()
         self._lock = threading.Lock()
 
     def create(self, session: LiveSession) -> Room:
@@ -73,8 +71,6 @@ class Rooms:
         self.prune()
         room = Room(secrets.token_urlsafe(16), session, self.folder)
         with self._lock:
-            while len(self._open) >= MOST:
-                self._open.pop(next(iter(self._open)))
             self._open[room.token] = room
         return room
 
@@ -83,13 +79,14 @@ class Rooms:
         if not TOKEN.fullmatch(token):
             return None
         with self._lock:
-            if token not in self._open:
-                try:
-                    data = (self.folder / f"{token}{SUFFIX}").read_bytes()
-                except OSError:
-                    return None
-                self._open[token] = Room(token, LiveSession.open(data), self.folder)
-            return self._open[token]
+            if (room := self._open.get(token)) is not None:
+                return room
+            try:
+                data = (self.folder / f"{token}{SUFFIX}").read_bytes()
+            except OSError:
+                return None
+            room = self._open[token] = Room(token, LiveSession.open(data), self.folder)
+            return room
 
     def forget(self, room: Room) -> None:
         """Remove a session from memory and disk."""
@@ -98,11 +95,8 @@ class Rooms:
             room.forget()
 
     def prune(self) -> None:
-        """Remove what nobody has changed for a day."""
+        """Remove from the disk what nobody has changed for a day."""
         oldest = time.time() - KEPT
-        with self._lock:
-            for token in [token for token, room in self._open.items() if room.used < oldest]:
-                del self._open[token]
         with contextlib.suppress(OSError):  # no folder yet; a file that somebody else has just removed
             for path in self.folder.iterdir():
                 if path.stat().st_mtime < oldest:

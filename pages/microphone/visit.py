@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
@@ -119,12 +119,13 @@ class Visit:
             self.answer = self.outcome = None
         self.next_word()
         self.ordered, self.guide, self.alarms = 0, None, []
-        drift = next((event for event in reversed(session.events) if event["do"] == "drift"), None)
-        if drift is None or drift["kind"] == "end":
+        drifts = [at for at, event in enumerate(session.events) if event["do"] == "drift"]
+        if not drifts or session.events[drifts[-1]]["kind"] == "end":
             return
+        drift, before = session.events[drifts[-1]], session.events[: drifts[-1]]
         what = {key: value for key, value in drift.items() if key not in ("do", "kind")}
-        self.guide = describe_drift(session, drift["kind"], what)[1]
-        before = session.events[: session.events.index(drift)]
+        with suppress(TmlcdError):  # a drift of a word that is no more: the session goes on without a guide
+            self.guide = describe_drift(session, drift["kind"], what)[1]
         self.ordered = sum(event["do"] == "judge" for event in before)
         for name, curve in session.curves().items():
             self.alarms += [
