@@ -88,6 +88,7 @@ def others(page: Any) -> None:
 
 def ready(page: Any, name: str, sign: str) -> None:
     """Press a button of the ready-made clips and wait for its sign."""
+    settle(page)
     page.get_by_role("button", name=name, exact=True).click()
     page.get_by_text(sign).first.wait_for()
     settle(page)
@@ -123,10 +124,12 @@ def test_teach_say_correct_drift_and_alarm_by_voice(server, tmp_path):  # noqa: 
         takes_done(page, done + 1)
         page.get_by_text("What did you say?").wait_for()
         assert page.locator(".st-key-mic-answer [data-testid=stMetricValue]").first.inner_text() == "no"
+        settle(page)
         page.keyboard.press("3")
         page.get_by_text("Wrong: it was “up”").wait_for()
         page.get_by_role("button", name="Undo").click()
         page.get_by_text("What did you say?").wait_for()
+        settle(page)
         page.keyboard.press("2")
         page.get_by_text("Right: it was “no”").wait_for()
         page.locator(".js-plotly-plot").first.wait_for()
