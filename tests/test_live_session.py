@@ -331,7 +331,7 @@ def test_h_is_that_of_calibrate_threshold():
     from tmlcd_core import calibrate_threshold
 
     s = LiveSettings()
-    expected = calibrate_threshold(0.9, 4, 12, 100, 0.05, "down", "binomial", margin=0.08)
+    expected = calibrate_threshold(0.9, 5, 12, 100, 0.05, "down", "binomial", margin=0.08)
     assert s.h == expected == s.detector().threshold
     assert LiveSettings(threshold=7.5).h == 7.5
 
@@ -343,7 +343,7 @@ def test_guides_say_what_to_do_and_when():
     assert "“<i>up</i>”" in guide.sentence and "“low”" in guide.sentence
     assert guide.accuracy_after == pytest.approx(0.92 * 2 / 3)
     delay = session.settings.delay(round(guide.accuracy_after, 2), 0.92)
-    assert guide.between == (delay.usual[0], delay.usual[1] + 4)
+    assert guide.between == (delay.usual[0], delay.usual[1] + 5)
     assert f"between {guide.between[0]} and {guide.between[1]} answers" in guide.expectation
     assert session.begin_drift("new-word", word="extra").kind == "new-word"
     assert session.words[-1] == "extra"

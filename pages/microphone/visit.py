@@ -25,7 +25,6 @@ from tmlcd_core.experiments.live import (
     Answer,
     Guide,
     LiveSession,
-    LiveSettings,
     Outcome,
     SessionProject,
     warm_up,
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WORDS = ("yes", "no", "up")
-SETTINGS = LiveSettings(batch=5)  # n: an alarm that leaves fewer than 5 answers leaves the learner as it is
 GOAL = 5  # takes a word after which the next word's turn comes
 UPLOAD = re.compile(r"the upload of \d+ bytes")  # what the core calls bytes without a name
 STATE, ADDRESS = "mic:visit", "session"
@@ -60,7 +58,7 @@ class Visit:
     """One tab."""
 
     room: Room | None = None
-    draft: LiveSession = field(default_factory=lambda: LiveSession(WORDS, settings=SETTINGS))
+    draft: LiveSession = field(default_factory=lambda: LiveSession(WORDS))
     lock: threading.RLock = field(default_factory=threading.RLock)  # of the draft
     seen: int = 0  # version of the room that this tab has shown
     word: str = WORDS[0]  # being taught
