@@ -1,8 +1,11 @@
 """Run the notebooks and store what they show: `python notebooks/refresh.py [NUMBER …]`."""
 
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from queue import Empty
+from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
@@ -19,9 +22,34 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 
 
+class Client(NotebookClient):
+    """A client that looks again for a reply which its event loop has overlooked.
+
+    While a slider's first picture is made, states of widgets go out on the socket on which
+    the reply comes in; what arrives meanwhile raises no event, and nbclient waits for it until
+    its timeout.
+    """
+
+    async def async_start_new_kernel_client(self) -> Any:
+        kernel = await super().async_start_new_kernel_client()
+        once = kernel.shell_channel.get_msg
+
+        async def again(timeout: float | None = None) -> Any:
+            end = time.monotonic() + (float("inf") if timeout is None else timeout)
+            while True:
+                try:
+                    return await once(timeout=1.0)
+                except Empty:
+                    if time.monotonic() > end:
+                        raise
+
+        kernel.shell_channel.get_msg = again
+        return kernel
+
+
 def execute(notebook: NotebookNode) -> NotebookNode:
     """The notebook with fresh outputs, tidied."""
-    client = NotebookClient(
+    client = Client(
         notebook,
         timeout=300,
         kernel_name="python3",
