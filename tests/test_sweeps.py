@@ -148,7 +148,7 @@ def test_command_gives_what_the_design_promises():
 
 def test_interrupt_leaves_whole_runs(tmp_path):
     """Ctrl-C in the middle: exit code 130, what is there loads, and the same command finishes the rest."""
-    wanted = 24
+    wanted = 200  # five seconds of them: enough to be interrupted in the middle
     arguments = (*RUN, "--runs", str(wanted), "--jobs", "2", "--out", str(tmp_path))
     process = command(*arguments, start_new_session=True)
     while process.poll() is None and len(list((tmp_path / "runs").glob("*.run"))) < 3:
