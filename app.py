@@ -7,6 +7,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from pages.classroom import presenter_switch, presenter_view
 from pages.menu import navigation
+from pages.turns import turn
 
 MENU = Path(__file__).parent / "pages" / "menu"
 
@@ -17,7 +18,8 @@ if __name__ == "__main__":  # a visitor's run of this script
     st.set_page_config(page_title=f"{page.title} · TML-CD Lab")
     st.html(MENU / "shell.css")
     presenter_view()
-    page.run()
+    with turn():
+        page.run()
     presenter_switch()
 else:  # the server imports this script once, at its start, for `app`
     # A folder named pages/ makes Streamlit look for scripts in it until a run has called st.navigation:

@@ -53,11 +53,10 @@ def on_screen(folder: Path) -> list[float]:
         times, ended = [], None
         for take in range(TAKES):
             page.get_by_role("button", name="Record a word" if take else "Turn on the microphone").click()
-            page.wait_for_function(
-                "([recorder, last]) => (recorder.dataset.ended ?? null) !== last", arg=[recorder, ended]
-            )
+            page.wait_for_function(ENDED, arg=[recorder, ended])
             ended = recorder.get_attribute("data-ended")
             times.append(float(page.evaluate(SHOWN, recorder)))
+            page.locator("[data-test-script-state=notRunning]").wait_for()  # no visitor is quicker than the button
             page.keyboard.press("2")
             page.get_by_text("it was “no”").wait_for()
         return times

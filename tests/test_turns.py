@@ -1,0 +1,42 @@
+"""Scripts take turns, but nobody waits for ever."""
+
+import threading
+
+import pytest
+
+from pages import turns
+
+
+def test_no_more_run_at_once_than_are_served():
+    inside, most, lock = 0, 0, threading.Lock()
+
+    def visit():
+        nonlocal inside, most
+        with turns.turn():
+            with lock:
+                inside += 1
+                most = max(most, inside)
+            threading.Event().wait(0.01)
+            with lock:
+                inside -= 1
+
+    visitors = [threading.Thread(target=visit) for _ in range(12)]
+    for visitor in visitors:
+        visitor.start()
+    for visitor in visitors:
+        visitor.join()
+    assert most <= turns.SERVED
+
+
+def test_a_long_computation_of_others_holds_nobody_up(monkeypatch):
+    monkeypatch.setattr(turns, "PATIENCE", 0.01)
+    with turns.turn(), turns.turn(), turns.turn():  # the third one has no turn of its own, and runs
+        pass
+    assert turns._turns._value == turns.SERVED
+
+
+def test_a_script_that_fails_gives_its_turn_back():
+    for _ in range(turns.SERVED + 1):
+        with pytest.raises(ZeroDivisionError), turns.turn():
+            _ = 1 / 0
+    assert turns._turns._value == turns.SERVED
