@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import subprocess
+import sys
 import wave
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,13 +25,14 @@ from tmlcd_core.experiments.live import (
     LiveSettings,
     clean_name,
     session_project,
-    warm_up,
 )
 from tmlcd_core.experiments.live.project import leave_one_out
 from tmlcd_core.features import Extractor
 from tmlcd_core.features.voice import VOICE_EXTRACTORS, aligned, open_take
 from tmlcd_core.mcu.device import make
 from tmlcd_core.viz.live import live_figure, thumbnail, told_live
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def taught(words=("low", "rise", "fall"), each=3, seed=0, **kwargs):
@@ -532,8 +535,26 @@ def test_the_figure_marks_drift_alarm_and_change_point(drifted):
     assert picture.dtype == np.uint8 and picture.ndim == 3 and picture.std() > 10
 
 
-def test_warming_up_leaves_nothing_behind():
-    warm_up()
+def test_the_first_take_imports_nothing_after_the_warm_up():
+    script = """
+import sys
+import numpy as np
+from tmlcd_core.experiments.live import LiveSession, warm_up
+warm_up()
+warm = set(sys.modules)
+from tmlcd_core.features.voice import open_take
+time = np.arange(16_000) / 16_000
+def word(pitch):
+    hum = sum(np.sin(2 * np.pi * pitch * k * time) / k for k in range(1, 9))
+    return (0.1 * hum * ((time > 0.3) & (time < 0.7))).astype(np.float32), 16_000
+session = LiveSession(("low", "high"))
+for pitch in (110, 113, 220, 226):
+    session.teach("low" if pitch < 200 else "high", open_take(word(pitch)))
+session.judge(session.say(open_take(word(116))).id, "low")
+print(*sorted(set(sys.modules) - warm))
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
 
 
 # -- to the STM32 --------------------------------------------------------------------------------
