@@ -21,15 +21,21 @@ level, factors, colours) were measured over 20 draws. The old one is off by 0.41
 off by 0.24 (0.50); another one, over 40, by 0.30 (0.51). So the old one stayed, and the reporting half was looked at
 once with it, over 20 draws: 11 of 12 numbers held, the kNN with two classes had 0.854 where the paper has 0.89, 0.006
 beyond the tolerance. That was the luck of those 20 draws: over all pairs of its words that kNN has 0.880. Nothing was
-changed then but the number of draws: the reporting half is now shown over ten times 20 of them, the first 20 as before.
-All 12 numbers hold over the 200, none further off than 0.52 tolerances, and within 7 of the 10 sets of 20.
+changed then but the number of draws: over ten times 20 of them, the first 20 as before, all 12 numbers held, none
+further off than 0.52 tolerances, and within 7 of the 10 sets of 20.
+
+How the words are drawn now. 20 free draws repeat some words and miss others. Dealt from a shuffled pack they spread
+less from one set of 20 to the next: on the tuning half, over 12 sets, the accuracies and the numbers of support vectors
+had standard deviations of 0.20 tolerances in the mean (0.33 at most) instead of 0.25 (0.42). That they are dealt, and
+that the first 20 hands are the ones that count, was fixed before the reporting half was looked at with it, once.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +114,15 @@ def split() -> None:
         print(f"  pairs within it: kNN {inside[0]:.4f}, SVM {inside[1]:.4f}")
 
 
+def hands(words: list[str], size: int) -> Iterator[list[str]]:
+    """Dealt from a shuffled pack until it is used up, again and again: every word is drawn about equally often."""
+    rng = np.random.default_rng(size)
+    while True:
+        pack = rng.permutation(words).tolist()
+        for start in range(0, len(pack) - size + 1, size):
+            yield pack[start : start + size]
+
+
 def table(
     X: dict[str, NDArray[np.float32]], draws: int = DRAWS, test: dict[str, NDArray[np.float32]] | None = None
 ) -> Table:
@@ -117,9 +132,8 @@ def table(
     rows: Table = {}
     for classes in CLASSES:
         found = []
-        for draw in range(draws):
+        for draw, words in enumerate(islice(hands(sorted(X), classes), draws)):
             rng = np.random.default_rng((classes, draw))
-            words = rng.choice(sorted(X), classes, replace=False)
             orders = [rng.permutation(len(X[word])) for word in words]
             train = [X[word][order[:TRAIN]] for word, order in zip(words, orders, strict=True)]
             fresh = [(test or X)[word][order[TRAIN:][:TEST]] for word, order in zip(words, orders, strict=True)]
