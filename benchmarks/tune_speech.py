@@ -27,7 +27,8 @@ further off than 0.52 tolerances, and within 7 of the 10 sets of 20.
 How the words are drawn now. 20 free draws repeat some words and miss others. Dealt from a shuffled pack they spread
 less from one set of 20 to the next: on the tuning half, over 12 sets, the accuracies and the numbers of support vectors
 had standard deviations of 0.20 tolerances in the mean (0.33 at most) instead of 0.25 (0.42). That they are dealt, and
-that the first 20 hands are the ones that count, was fixed before the reporting half was looked at with it, once.
+that the first 20 hands are the ones that count, was fixed before the reporting half was looked at with it, once: all
+12 numbers hold in them, as in the nine sets of 20 that follow, and none is further off than 0.47 tolerances over all.
 """
 
 from __future__ import annotations
