@@ -154,14 +154,10 @@ def forgotten(visit: Visit) -> None:
 
 
 def alarm_in_words(visit: Visit, alarm: Alarm, name: str) -> str:
-    session = visit.session
     text = f"**Alarm** of {name}"
     if visit.guide is not None:
         text += f", {alarm.at - visit.ordered} answers after the drift was ordered"
-    if alarm.change_point is not None:
-        answers = [event["take"] for event in session.events if event["do"] == "judge"]
-        if alarm.change_point in answers:
-            text += f". It believes that the change came with answer {answers.index(alarm.change_point) + 1}"
+    text += f". It believes that the change came with answer {alarm.change}"
     return f"{text} and forgot {len(alarm.forgotten)} older takes." if alarm.forgotten else f"{text}."
 
 

@@ -81,6 +81,7 @@ class Rooms:
         with self._lock:
             if (room := self._open.get(token)) is not None:
                 return room
+            self.prune()
             try:
                 data = (self.folder / f"{token}{SUFFIX}").read_bytes()
             except OSError:

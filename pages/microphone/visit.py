@@ -49,7 +49,7 @@ class Alarm:
 
     learner: str
     at: int  # judged answers when it came
-    change_point: str | None
+    change: int  # the answer that was the first of the new concept, as estimated
     forgotten: tuple[str, ...]
 
 
@@ -69,7 +69,6 @@ class Visit:
     asked: str = ""
     guide: Guide | None = None
     ordered: int = 0  # answers that were judged when the drift was ordered
-    alarms: list[Alarm] = field(default_factory=list)
     said: list[tuple[str, str]] = field(default_factory=list)  # (kind, sentence) about what came last
     cuts: int = 0  # long takes so far
     project: tuple[object, SessionProject] | None = None  # the last C project, and what it was made of
@@ -116,25 +115,32 @@ class Visit:
         if self.answer is not None and self.answer.id not in session.takes:
             self.answer = self.outcome = None
         self.next_word()
-        self.ordered, self.guide, self.alarms = 0, None, []
+        self.ordered, self.guide = 0, None
         drifts = [at for at, event in enumerate(session.events) if event["do"] == "drift"]
-        if not drifts or session.events[drifts[-1]]["kind"] == "end":
+        if not drifts:
             return
         drift, before = session.events[drifts[-1]], session.events[: drifts[-1]]
+        self.ordered = sum(event["do"] == "judge" for event in before)
+        if drift["kind"] == "end":
+            return
         what = {key: value for key, value in drift.items() if key not in ("do", "kind")}
         with suppress(TmlcdError):  # a drift of a word that is no more: the session goes on without a guide
             self.guide = describe_drift(session, drift["kind"], what)[1]
-        self.ordered = sum(event["do"] == "judge" for event in before)
-        for name, curve in session.curves().items():
-            self.alarms += [
-                Alarm(name, at + 1, curve.answers[change], ())
-                for at, change in zip(curve.alarms, curve.change_points, strict=True)
-                if at >= self.ordered
-            ]
 
     @property
     def session(self) -> LiveSession:
         return self.draft if self.room is None else self.room.session
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """Those since the drift was ordered or ended, as they came."""
+        found = [
+            Alarm(name, at + 1, change + 1, forgotten)
+            for name, curve in self.session.curves().items()
+            for at, change, forgotten in zip(curve.alarms, curve.change_points, curve.forgotten, strict=True)
+            if at >= self.ordered
+        ]
+        return sorted(found, key=lambda alarm: alarm.at)
 
     @contextmanager
     def alone(self) -> Iterator[LiveSession]:
@@ -245,14 +251,8 @@ class Visit:
         if self.answer is None:
             return
         with self.faults_said(), self.alone() as session:
-            outcome = session.judge(self.answer.id, word)
+            self.outcome = session.judge(self.answer.id, word)
             self.changed()
-            self.outcome = outcome
-            self.alarms += [
-                Alarm(name, self.judged(), verdict.change_point, verdict.forgotten)
-                for name, verdict in outcome.verdicts.items()
-                if verdict.alarm
-            ]
             self.ask()
 
     def remove(self, word: str) -> None:
@@ -277,7 +277,6 @@ class Visit:
             if session.undo() is not None:
                 self.changed()
             self.outcome = None
-            self.alarms = [alarm for alarm in self.alarms if alarm.at <= self.judged()]
 
     def judged(self) -> int:
         return sum(event["do"] == "judge" for event in self.session.events)
@@ -339,7 +338,6 @@ class Visit:
                 raise DataError(lacking)
             self.guide = session.begin_drift(kind, **what)
             self.ordered = self.judged()
-            self.alarms = []
             self.changed()
             self.ask()
 

@@ -74,4 +74,5 @@ class LiveCurve:
     threshold: float  # h; nan without a test
     alarms: tuple[int, ...]
     change_points: tuple[int, ...]
+    forgotten: tuple[tuple[str, ...], ...]  # ids of the takes that each alarm dropped from T
     drifts: tuple[int, ...]  # answers before each drift that was ordered

@@ -46,6 +46,7 @@ class Pupil:
         self._statistic: list[float] = []
         self._alarms: list[int] = []
         self._changes: list[int] = []
+        self._forgotten: list[tuple[str, ...]] = []
 
     def stored(self) -> list[str]:
         """Ids of the takes in T, oldest first.
@@ -91,6 +92,7 @@ class Pupil:
         self._changes.append(alarm.change_time - 1)
         kept = set(self.stored())
         forgotten = tuple(t for t in before if t not in kept)
+        self._forgotten.append(forgotten)
         change = self._judged[alarm.change_time - 1]
         return Verdict(prediction, prediction == word, True, change, forgotten, len(learner))
 
@@ -105,6 +107,7 @@ class Pupil:
             math.nan if self.learner.detector_ is None else threshold,
             tuple(self._alarms),
             tuple(self._changes),
+            tuple(self._forgotten),
             drifts,
         )
 
