@@ -13,6 +13,7 @@ from tmlcd_core.features.voice import DEFAULT_VOICE, VOICE_EXTRACTORS
 from tmlcd_core.viz.palette import styles
 
 SHOWN = "mic:settings"
+ABILITIES = (0.9, 0.8)  # shares of right answers for which the false alarms are told: as promised, and worse
 CALIBRATED = 0.0  # of the threshold: worked out from the promise
 
 
@@ -68,7 +69,11 @@ def settings(visit: Visit) -> None:
                     visit.changed()
                 visit.answer = visit.outcome = None
             st.session_state[SHOWN] = stamp(session)
-        place.caption(f"h = {session.settings.h:.1f}")
+        test = session.settings
+        rates = " and ".join(
+            f"{test.false_alarm_rate(right):.0%} of the sessions with {right:.0%} right answers" for right in ABILITIES
+        )
+        place.caption(f"h = {test.h:.1f}: a false alarm within {test.horizon} answers in {rates}.")
     except TmlcdError as fault:
         st.error(as_text(str(fault)), icon=":material/error:")
 
