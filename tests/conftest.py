@@ -1,6 +1,12 @@
-"""Streams for the tests: Gaussian classes whose centres are seeded, with or without a change."""
+"""For several tests: seeded streams of Gaussian classes, and a server to fetch files from."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -27,6 +33,26 @@ def gaussian_stream(n0=60, n=400, d=6, classes=3, separation=1.2, change=None, s
 @pytest.fixture
 def make_stream():
     return gaussian_stream
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """The address of a server on this machine for what is in `served`."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *args: object) -> None:
+            """Nobody reads it."""
+
+    (tmp_path / "served").mkdir()
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *args: object) -> None:
+            """torchvision looks for a redirection and hangs up."""
+
+    with Server(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path / "served"))) as httpd:
+        Thread(target=httpd.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{httpd.server_address[1]}/"
+        httpd.shutdown()
 
 
 def pytest_collection_modifyitems(items):

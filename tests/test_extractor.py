@@ -339,27 +339,43 @@ print(torchvision_ops._declared, "torch" in sys.modules)
     assert run_python(code) == "[] False"
 
 
-def fake_network() -> dict:
+def test_rebuilding_the_stem(
+    server: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """torchvision's own code fetches a whole ResNet-18 from a server on this machine and checks its digest."""
     import torch
 
-    stem = load_stem()
-    norm = {f"bn1.{name}": torch.tensor(getattr(stem, name)) for name in rebuild_stem.NORM}
-    return {"conv1.weight": torch.tensor(stem.conv1), "fc.weight": torch.zeros(3), **norm}
+    from tmlcd_core.features.torchvision_ops import import_torchvision
 
+    models, stem = import_torchvision().models, load_stem()
+    network = models.resnet18(weights=None).state_dict()
+    network |= {f"bn1.{name}": torch.tensor(getattr(stem, name)) for name in rebuild_stem.NORM}
+    network["conv1.weight"] = torch.tensor(stem.conv1)
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
 
-def test_rebuilding_the_stem(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    network = fake_network()
-    monkeypatch.setattr(rebuild_stem, "download", lambda: network)
+    def serve(digest: str | None = None) -> None:
+        torch.save(network, path := tmp_path / "served" / "network.pth")
+        digest = digest or hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+        path = path.rename(path.with_name(f"resnet18-{digest}.pth"))
+        monkeypatch.setattr(models.ResNet18_Weights.IMAGENET1K_V1.value, "url", server + path.name)
+
+    serve()
     assert rebuild_stem.main(["--write", str(tmp_path / "stem.npz")]) == 0
+    assert "bit for bit" in capsys.readouterr().out
     with np.load(tmp_path / "stem.npz") as rebuilt:
         assert {name: rebuilt[name].tobytes() for name in rebuilt.files} == {
             field.name: getattr(load_stem(), field.name).tobytes() for field in fields(load_stem())
         }
     network["bn1.bias"][5] += 1
+    serve()
     assert rebuild_stem.main([]) == 1
     assert "bias: 1 of 64" in capsys.readouterr().out
+    serve("00000000")
+    assert rebuild_stem.main([]) == 2
+    message = capsys.readouterr().err.strip()
+    assert "resnet18-00000000.pth" in message and "hash" in message and "\n" not in message
+    (tmp_path / "hub" / "checkpoints" / "resnet18-00000000.pth").write_bytes(b"put there by hand")
+    assert rebuild_stem.main([]) == 2
 
 
 def test_rebuilding_offline_says_what_is_needed(

@@ -10,12 +10,9 @@ import struct
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -91,24 +88,6 @@ def test_clips_need_an_extractor_and_vectors_none() -> None:
 
 def md5(data: bytes) -> str:
     return hashlib.md5(data).hexdigest()
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *args: object) -> None:
-            """Nobody reads it."""
-
-    (tmp_path / "served").mkdir()
-
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, *args: object) -> None:
-            """torchvision looks for a redirection and hangs up."""
-
-    with Server(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path / "served"))) as httpd:
-        Thread(target=httpd.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{httpd.server_address[1]}/"
-        httpd.shutdown()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,12 @@ def download() -> dict[str, Any]:
     weights = import_torchvision().models.ResNet18_Weights.IMAGENET1K_V1
     try:
         return weights.get_state_dict(progress=False, check_hash=True)
-    except OSError as error:  # urllib's errors are OSErrors
+    except (OSError, RuntimeError, EOFError, UnpicklingError) as error:  # no network, a wrong digest, another file
         import torch
 
         folder = Path(torch.hub.get_dir()) / "checkpoints"
         raise DataError(
-            f"no internet? {weights.url} is needed; it may be put into {folder} by hand ({error})"
+            f"{weights.url} could not be fetched ({error}): with internet try again, or put it into {folder} by hand"
         ) from error
 
 
