@@ -430,7 +430,7 @@ class Recorder {
       asking: "The browser asks whether this page may use the microphone: allow it.",
       ready: "Press the microphone or the space bar for the next word.",
       armed: "Listening: speak one word. It starts and stops by itself.",
-      recording: long ? `Recording, ${left} s left: repeat the word with short pauses.` : "Recording …",
+      recording: long ? `Recording, ${left} s left: repeat the word, a second apart.` : "Recording …",
     }[phase];
     if (phase === "armed" && this.waited * FRAME >= HINT)
       status = this.dead ? "Not a sound arrives: is the microphone muted?"
