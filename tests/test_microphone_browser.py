@@ -158,7 +158,7 @@ def test_a_long_take_is_cut_and_takes_are_heard_moved_and_dropped(server, tmp_pa
         page.get_by_role("button", name="Stop").click()
         page.get_by_text("words found").wait_for()
         found = int(page.get_by_role("button", name=re.compile("^Keep ")).inner_text().split()[-3])
-        assert 2 <= found <= 4
+        assert 2 <= found <= 5  # one every 2.2 s: on a busy machine the take may run to its 10 s
         page.get_by_role("button", name="Drop take 1 of").click()
         page.get_by_role("button", name=re.compile(f"^Keep {found - 1} as")).click()
         counted(page, "yes", found - 1)
