@@ -151,6 +151,27 @@ def test_k_words_are_cut_into_k_takes_in_order(gaps, lengths, pitch, snr):
         offset = place + len(take.samples) - 1
 
 
+def test_words_part_in_a_ringing_room():
+    """A room of 0.8 s, quiet enough to hear the ringing until the next word comes half a second later."""
+    rng = np.random.default_rng(4)
+    seconds = (0.35, 0.5, 0.3, 0.6, 0.4)
+    onsets = 0.5 + np.cumsum([0.0, *(length + 0.5 for length in seconds[:-1])])
+    dry = np.zeros(round((onsets[-1] + seconds[-1] + 0.6) * 16_000))
+    for length, onset in zip(seconds, onsets, strict=True):
+        word = vowel(length)
+        dry[round(onset * 16_000) :][: len(word)] = word
+    time = np.arange(12_800) / 16_000
+    ringing = np.convolve(dry, 0.01 * rng.normal(size=len(time)) * 10 ** (-3 * time / 0.8))[: len(dry)]
+    clip = dry + ringing + rng.normal(0, 3e-4, len(dry))
+    takes = cut_words((clip, 16_000))
+    assert len(takes) == len(seconds)
+    offset = 0
+    for take, onset in zip(takes, onsets, strict=True):
+        offset = find_piece(clip, take.samples, offset)
+        assert abs(offset / 16_000 + take.start - onset) < 0.03
+        assert not take.remarks
+
+
 def find_piece(whole: np.ndarray, piece: np.ndarray, start: int) -> int:
     """Where a piece lies in the whole, by its first hundred samples."""
     windows = np.lib.stride_tricks.sliding_window_view(whole[start:], 100)

@@ -14,7 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.errors import AudioError
 from tmlcd_core.features.audio import check_audio, read_sound
-from tmlcd_core.features.voice.words import VOICE_RATE, find_words, is_voiced, loudest, measure
+from tmlcd_core.features.voice.words import (
+    LONG_WORD,
+    VOICE_RATE,
+    find_words,
+    is_voiced,
+    loudest,
+    measure,
+    separate_words,
+)
 
 Source = bytes | str | Path | tuple[ArrayLike, int]
 
@@ -27,7 +35,6 @@ CLIPPED = 0.985  # of the recording's own peak, if that is CLIPPING_PEAK or more
 CLIPPING_PEAK = 0.9
 CLIPPED_RUN, CLIPPED_RUNS = 3, 3  # … this many samples in a row, this often: an overdriven input
 QUIET_PEAK = 0.01  # -40 dB: a microphone far away or turned down
-LONG_WORD = 1.2  # seconds
 FULL_REMARK = "the word fills the recording: leave some silence before and after it"
 
 
@@ -96,7 +103,7 @@ def cut_words(source: Source) -> list[Take]:
     """The words of a long recording in which they are said with pauses, in their order."""
     samples, remarks = _open(source, LONGEST_CUT, "say fewer words at a time")
     levels = measure(samples)
-    words = find_words(levels)
+    words = separate_words(levels)
     if not words:
         raise AudioError(_why_nothing(levels.decibels))
     borders = [0.0, *((a[1] + b[0]) / 2 for a, b in pairwise(words)), len(samples) / VOICE_RATE]
