@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
+import soundfile
 from test_app_browser import LOCAL, WAIT, server, settle  # noqa: F401
 from test_pages_browser import choose
 
@@ -148,6 +150,18 @@ def test_teach_say_correct_drift_and_alarm_by_voice(server, tmp_path):  # noqa: 
         page.get_by_label("Hands-free").uncheck()
         assert page.get_by_text("answers after the drift was ordered").count()
         page.get_by_text("It has noticed.").wait_for()
+
+
+def test_a_voice_starts_a_take_above_hum_and_an_offset(server, tmp_path):  # noqa: F811
+    *flags, capture = speaking("no", tmp_path)
+    clean = capture.partition("=")[2]
+    samples, rate = soundfile.read(clean)
+    hum = 0.05 + 0.1 * np.sin(2 * np.pi * 50 * np.arange(len(samples)) / rate)
+    soundfile.write(humming := tmp_path / "humming.wav", 0.5 * samples + hum, rate, subtype="PCM_16")
+    with opened(f"{server}/microphone", *flags, f"--use-file-for-fake-audio-capture={humming}") as page:
+        page.get_by_label("Hands-free").check()
+        page.get_by_role("button", name="Turn on the microphone").click()
+        counted(page, "yes", 2)  # the word that is being taught
 
 
 def test_a_long_take_is_cut_and_takes_are_heard_moved_and_dropped(server, tmp_path):  # noqa: F811

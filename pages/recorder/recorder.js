@@ -9,6 +9,7 @@ const BEFORE = 0.25; // s kept from before the voice, so that a soft onset is no
 const WORD = 1.4; // s of a take, what came before included: a word of one second and room to align it
 const LONG = 10; // s of a long take
 const LOUD = 3.5; // times the noise floor (11 dB): somebody speaks
+const RUMBLE = 200; // Hz: what lies below is not listened to, such as hum, steps or a constant offset
 const FAINT = 0.002; // of full scale (-54 dB): softer is never taken for a voice, however quiet the room
 const ONSET = 3; // frames in a row above the threshold
 const CALM = 12; // frames in a row below it before the next word may start
@@ -191,6 +192,7 @@ class Recorder {
     this.levels = []; // of the last frames, for the noise floor and the meter
     this.recent = []; // frames from before the voice
     this.frames = []; // of the take
+    this.last = this.once = this.twice = 0; // the last sample: as it came, and through each high-pass
     this.loud = 0;
     this.calm = 0;
     this.heard = 0; // frames since the microphone is on
@@ -374,8 +376,13 @@ class Recorder {
   take(frame) {
     let sum = 0;
     let peak = 0;
+    const keep = 1 / (1 + (2 * Math.PI * RUMBLE * FRAME) / frame.length); // of two high-passes, one after the other
     for (const value of frame) {
-      sum += value * value;
+      const once = keep * (this.once + value - this.last);
+      this.twice = keep * (this.twice + once - this.once);
+      this.once = once;
+      this.last = value;
+      sum += this.twice * this.twice;
       peak = Math.max(peak, Math.abs(value));
     }
     const level = Math.sqrt(sum / frame.length);
