@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
+FEWEST_SAMPLES = 5  # an alarm that would leave fewer is recorded but does not touch T (authors' experiments)
+
 
 @runtime_checkable
 class ChangeDetector(Protocol):
     """Watches whether predictions are correct; one's own detector needs no more than this.
 
     After `update` has returned True, `change_time` holds the time of the first sample that is thought to belong to the
-    new concept; the next `update` starts the watch again.
+    new concept; the next `update` starts the watch again. Times count from 1. Where a learner has fewer than 5 samples
+    of the new concept, it records the alarm and leaves T alone: Active then does not learn that concept.
 
     Examples
     --------

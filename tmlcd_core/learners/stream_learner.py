@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tmlcd_core.drift.detector import ChangeDetector
+from tmlcd_core.drift.detector import FEWEST_SAMPLES, ChangeDetector
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.knn.condensing import condense_codes
 from tmlcd_core.knn.distances import BLOCK, distance_cache
@@ -18,8 +18,6 @@ from tmlcd_core.knn.tiny_knn import TinyKNN
 from tmlcd_core.knn.walk import OneStep, Rule, Walk
 from tmlcd_core.learners.trace import Alarm, Trace
 from tmlcd_core.validation import as_features
-
-FEWEST_SAMPLES = 5  # an alarm that would leave fewer is recorded but does not touch T (authors' experiments)
 
 
 class StreamLearner(TinyKNN):
