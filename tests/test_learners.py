@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -137,6 +138,20 @@ def test_unlabelled_samples_only_predict(make_stream):
     np.testing.assert_array_equal(model.samples_, before)
     assert np.isnan(trace.statistic).all()
     assert model.time_ == len(X), "the clock goes on"
+
+
+@pytest.mark.parametrize("dtype", ["object", "str", "string", "category", "Int64", "float"])
+def test_labels_of_a_table_are_those_of_a_list(dtype, make_stream):
+    """A pandas column of any type, its gaps included."""
+    X0, y0, X, y = make_stream(n=60)
+    names = np.array(["a", "b", "c"]) if dtype in ("object", "str", "string", "category") else np.arange(3)
+    column = pd.Series(names[y], dtype=dtype).mask(np.arange(60) % 3 == 0)
+    listed = [None if i % 3 == 0 else label for i, label in enumerate(names[y].tolist())]
+    models = [HybridTinyKNN().fit(X0, labels) for labels in (pd.Series(names[y0], dtype=dtype), names[y0])]
+    traces = [model.run(X, labels) for model, labels in zip(models, (column, listed), strict=True)]
+    np.testing.assert_array_equal(traces[0].predictions, traces[1].predictions)
+    np.testing.assert_array_equal(traces[0].sizes, traces[1].sizes)
+    assert models[0].observe(X[0], column[0]) == models[1].observe(X[0])
 
 
 def test_times_of_sparse_labels_are_stream_positions(make_stream):

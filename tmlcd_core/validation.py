@@ -80,8 +80,9 @@ def as_labels(y: Any, n: int | None = None, missing: bool = False) -> tuple[NDAr
         if missing and n is not None:
             return np.zeros(n, np.int64), np.zeros(n, bool)
         raise DataError("This estimator requires y to be passed, but the target y is None.")
-    try:  # a list keeps its objects: numpy would turn ["a", 1] into strings
-        array = np.asarray(y, dtype=getattr(y, "dtype", object))
+    kind = getattr(y, "dtype", None)
+    try:  # a list keeps its objects: numpy would turn ["a", 1] into strings; and pandas has types that numpy has not
+        array = np.asarray(y, dtype=kind if isinstance(kind, np.dtype) else object)
     except (TypeError, ValueError) as error:
         raise DataError(f"y is not a flat list of labels ({error}).") from error
     if array.ndim == 2 and array.shape[1] == 1:
@@ -93,12 +94,19 @@ def as_labels(y: Any, n: int | None = None, missing: bool = False) -> tuple[NDAr
         raise DataError(f"Found input variables with inconsistent numbers of samples: X has {n}, y has {len(array)}.")
     present = np.ones(len(array), bool)
     if array.dtype.kind == "O":
-        present = np.array([label is not None and label == label for label in array], bool)
+        present = np.array([not _is_missing(label) for label in array], bool)
     elif array.dtype.kind == "f":
         present = ~np.isnan(array)
     if not missing and not present.all():
         raise DataError("Input y contains NaN or None: drop the samples that have no label.")
     return _one_kind(array, present), present
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas' NA: not even unequal to itself
+        return True
 
 
 def _one_kind(array: NDArray, present: NDArray[np.bool_]) -> NDArray:

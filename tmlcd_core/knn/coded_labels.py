@@ -36,7 +36,7 @@ class CodedLabels:
             return np.full(len(labels), -1, np.int32), self.classes_
         if (new.dtype.kind == "U") != (self.classes_.dtype.kind == "U"):
             raise DataError(
-                f"label {new[0]!r} is not of the kind of the known classes {self.classes_[:4].tolist()}: "
+                f"label {new.tolist()[0]!r} is not of the kind of the known classes {self.classes_[:4].tolist()}: "
                 "use strings or ints throughout."
             )
         classes = self.classes_ if np.isin(new, self.classes_).all() else np.union1d(self.classes_, new)
