@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tmlcd_core.drift import GeneralizedCusum
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.experiments import Experiment, Results, grid, make_scenario, sweep
 from tmlcd_core.experiments import sweep as sweep_function
@@ -108,13 +109,39 @@ def test_curves(alone):
     assert summary["accuracy"].mean == pytest.approx(np.mean([m.accuracy for m in alone.metrics(experiment, "cit")]))
 
 
-def test_bad_requests():
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        replace(BASE, extractor={"filters": (3, 51)}),
+        replace(BASE, extractor={"filters": np.array([3, 51])}),
+        replace(BASE, settings={"hybrid": {"max_size": np.int64(30), "threshold": np.float32(25)}}),
+    ],
+)
+def test_an_experiment_is_found_again_in_its_folder(experiment, tmp_path):
+    sweep([experiment], [0, 0], folder=tmp_path, jobs=1)
+    assert len(sweep([experiment], [0, 1, 1], folder=tmp_path, jobs=1).runs(experiment)) == 2
+    found = Results.load(tmp_path)
+    assert found.experiments == [experiment]
+    assert len(found.runs(experiment)) == 2
+
+
+def test_bad_requests(tmp_path):
     with pytest.raises(ConfigError, match="nothing to run"):
         sweep([], [0])
     with pytest.raises(ConfigError, match="jobs=0"):
         sweep([BASE], [0], jobs=0)
     with pytest.raises(ConfigError, match="seed=-1"):
         sweep([BASE], [-1])
+    with pytest.raises(ConfigError, match="CONTESTANTS"):
+        sweep([replace(BASE, settings={"hybrid": {"detector": GeneralizedCusum()}})], [0])
+    with pytest.raises(ConfigError, match=r"hybrid\.k='sqrt'; give a list"):
+        grid(BASE, {"hybrid.k": "sqrt"})
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match="cannot be used"):
+        sweep([BASE], [0], folder=tmp_path / "file" / "folder")
+    for bad in ({"filters": "a"}, {"filters": (0.5,)}, {"sample_rate": "a"}, {"hop": 0.5}):
+        with pytest.raises(ConfigError, match=next(iter(bad))):
+            replace(BASE, extractor=bad)
     with pytest.raises(DataError, match=r"digits has 1\d\d"):
         sweep([replace(BASE, scenario=make_scenario("none", 2, 500))], [0])
 

@@ -57,6 +57,9 @@ class Experiment:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "learners", tuple(self.learners))
+        # As JSON would give them back, so that an experiment that was read from a file equals the one that was written.
+        object.__setattr__(self, "settings", {name: _plain(changed) for name, changed in self.settings.items()})
+        object.__setattr__(self, "extractor", _plain(self.extractor))
         if not self.learners or len(set(self.learners)) != len(self.learners):
             raise ConfigError(f"learners={list(self.learners)}; name at least one, and none twice")
         for name in self.learners:
@@ -68,6 +71,7 @@ class Experiment:
         for name in self.extractor:
             if name not in EXTRACTOR_SETTINGS:
                 raise ConfigError(f"the extractor has no setting {name!r}; it has {', '.join(EXTRACTOR_SETTINGS)}")
+        self._extractor()
 
     @property
     def size(self) -> int:
@@ -75,8 +79,10 @@ class Experiment:
         return self.scenario.train * self.scenario.start.size
 
     def material(self) -> SourceMaterial:
-        values: dict[str, Any] = {k: tuple(v) if k == "filters" else v for k, v in self.extractor.items()}
-        return SourceMaterial(self.data, self.scenario.names, Extractor(**values) if values else None)
+        return SourceMaterial(self.data, self.scenario.names, self._extractor())
+
+    def _extractor(self) -> Extractor | None:
+        return Extractor(**self.extractor) if self.extractor else None
 
     def all_settings(self, seed: int = 0) -> dict[str, dict[str, Any]]:
         return {name: settings_of(name, self.size, seed, self.settings.get(name)) for name in self.learners}
@@ -109,7 +115,13 @@ class Experiment:
             "settings": {name: dict(changed) for name, changed in self.settings.items()},
             "extractor": dict(self.extractor),
         }
-        return json.loads(json.dumps(found))
+        try:
+            return json.loads(json.dumps(found))
+        except TypeError as error:
+            raise ConfigError(
+                f"settings={self.settings} cannot be written down ({error}): name such a learner in CONTESTANTS, "
+                "or call run(seed)"
+            ) from error
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Experiment:
@@ -131,6 +143,14 @@ class Experiment:
         material = self.material()
         stem = material.extractor.key if material.extractor is not None else ""
         return f"{material.source.key} {stem}".strip()
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with lists for tuples and Python's numbers for numpy's."""
+    return {
+        name: list(value) if isinstance(value, tuple) else value.tolist() if hasattr(value, "tolist") else value
+        for name, value in settings.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -206,6 +226,9 @@ def grid(base: Experiment, axes: Mapping[str, Sequence[Any]]) -> list[Experiment
     >>> len(found), found[-1].settings["hybrid"]
     (4, {'threshold': 25.0, 'max_size': 100})
     """
+    for name, values in axes.items():
+        if isinstance(values, str) or not len(values):
+            raise ConfigError(f"{name}={values!r}; give a list of at least one value")
     return [_with(base, zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tmlcd_core.errors import ConfigError
+from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.experiments.experiment import Experiment, Run
 from tmlcd_core.experiments.material import SourceMaterial
 from tmlcd_core.experiments.results import (
@@ -67,17 +67,19 @@ def sweep(
     >>> len(sweep([experiment], range(2), jobs=1).runs(experiment))
     2
     """
-    wanted = list(seeds)
+    wanted = list(dict.fromkeys(seeds))  # a seed that is named twice counts once
     if not experiments or not wanted:
         raise ConfigError("nothing to run: give at least one experiment and one seed")
-    for seed in wanted:
-        whole_number("seed", seed, 0, 2**32 - 1)
+    wanted = [whole_number("seed", seed, 0, 2**32 - 1) for seed in wanted]
     if jobs != -1:
         whole_number("jobs", jobs, 1)
     place = None if folder is None else Path(folder)
     asked = [Asked(experiment, tuple(wanted), experiment.data_key()) for experiment in experiments]
     if place is not None:
-        write_index(place, _with_earlier(place, asked))
+        try:
+            write_index(place, _with_earlier(place, asked))
+        except OSError as error:
+            raise DataError(f"{place} cannot be used ({error.strerror}): choose another folder") from error
     runs: dict[str, Run] = {}
     todo: dict[str, Task] = {}
     for key, experiment, seed in (

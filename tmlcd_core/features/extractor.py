@@ -25,6 +25,7 @@ from tmlcd_core.features.stem import (
     viridis_table,
 )
 from tmlcd_core.progress import Progress, silent
+from tmlcd_core.validation import whole_number
 
 PAPER_FILTER = 51  # highest mean activation after the max-pool on ImageNet (the authors' choice)
 SECONDS = 1  # length of a clip (paper, Sec. 7.3)
@@ -107,10 +108,13 @@ class Extractor:
     engine: Literal["numba", "torch"] = field(default="numba", compare=False)
 
     def __post_init__(self) -> None:
-        filters = tuple(int(f) for f in self.filters)
-        object.__setattr__(self, "filters", filters)
-        if not filters or len(set(filters)) != len(filters) or not all(0 <= f < N_FILTERS for f in filters):
-            raise ConfigError(f"filters={self.filters}: give different numbers from 0 to {N_FILTERS - 1}")
+        filters = np.atleast_1d(np.asarray(self.filters)).tolist()
+        whole = all(isinstance(f, int) and 0 <= f < N_FILTERS for f in filters)
+        if not whole or not filters or len(set(filters)) != len(filters):
+            raise ConfigError(f"filters={self.filters!r}: give different numbers from 0 to {N_FILTERS - 1}")
+        object.__setattr__(self, "filters", tuple(filters))
+        for name in ("sample_rate", "n_fft", "hop"):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), 1))
         if not 1_000 <= self.sample_rate <= 192_000:
             raise ConfigError(f"sample_rate={self.sample_rate}: give a rate from 1000 to 192000 Hz")
         if not 16 <= self.n_fft <= self.samples:
