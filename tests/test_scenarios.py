@@ -156,6 +156,20 @@ def test_several_changes_and_a_return():
     ]
 
 
+@pytest.mark.parametrize("later", [ClassChange, ClassRemoved, LabelsSwapped])
+def test_names_left_open_are_those_of_the_concept_at_that_time(later):
+    """The first label has gone when the second drift comes: it is about the one that is the first then."""
+    scenario = Scenario([Concept(tuple("abcd")), ClassRemoved(10), later(20)], 30).complete(list("abcdef"), seed=0)
+    before, after = scenario.worlds()[1:]
+    assert list(before) == ["b", "c", "d"]
+    assert after.get("b") != before["b"]
+
+
+def test_numbers_of_numpy_are_numbers():
+    scenario = make_scenario("class-change", np.int64(3), np.int64(20), np.int64(10))
+    assert Scenario.from_json(scenario.to_json()) == scenario == make_scenario("class-change", 3, 20, 10)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -167,15 +181,22 @@ def test_several_changes_and_a_return():
         (lambda: Scenario([], 100), "a Concept and then drifts"),
         (lambda: Concept(1), "classes=1"),
         (lambda: Concept(("yes",)), "yes"),
+        (lambda: Concept("yes"), "classes='yes'"),
         (lambda: Concept(("yes", "yes")), "none twice"),
         (lambda: Noise(10, "thunder"), "'thunder' is not known: choose very noisy, white noise"),
         (lambda: Noise(10, "echo", 1.5), "strength=1.5"),
         (lambda: Scenario([Concept(("a", "b")), ClassChange(5, "c", "d")], 9), "about 'c'; the labels then are a, b"),
         (lambda: Scenario([Concept(("a", "b")), ClassRemoved(5, "a")], 9), "leaves one class of 2"),
         (lambda: Scenario([Concept(("a", "b")), ClassAdded(5, "a")], 9), "'a', which is there already"),
+        (lambda: Scenario([Concept(("a", "b")), ClassChange(5, "a", "b")], 9), "'b', which the label 'b' has already"),
+        (
+            lambda: Scenario([Concept(("a", "b")), ClassChange(5, "a", "c"), ClassAdded(6, "c")], 9),
+            "'c', which the label 'a' has already",
+        ),
         (lambda: Scenario([Concept(("a", "b")), LabelsSwapped(5, "a", "a")], 9), "with itself"),
         (lambda: Scenario([Concept(("a", "b")), Return(5, to=1)], 9), "back to concept 1"),
         (lambda: make_scenario("earthquake"), "no drift 'earthquake'; there are class-change"),
+        (lambda: compose(make_scenario("none", 2), table(), seed=-1), "seed=-1"),
         (lambda: compose(make_scenario("none", 7), table()), "7 classes are wanted; the data have 6: go, no"),
         (lambda: compose(make_scenario("class-change", 6), table()), "needs a class more than the data have"),
         (lambda: compose(make_scenario("none", ("yes", "maybe")), table()), "no class 'maybe'; there are go, no"),
@@ -199,8 +220,9 @@ def test_too_few_samples_and_effects_without_media():
         compose(make_scenario("noise", ("yes", "no"), 50, 10), table())
     with pytest.raises(TmlcdError, match="for audio, and digits holds image: choose image noise"):
         compose(make_scenario("noise", 2, 20, 10, effect="echo"), SourceMaterial("digits"))
-    with pytest.raises(TmlcdError, match="only the data 'speech'"):
-        compose(make_scenario("noise", 2, 20, 10), SourceMaterial("digits"))
+    for data, choice in (("digits", "image noise, blur"), ("points", "another drift")):
+        with pytest.raises(TmlcdError, match=f"only the data 'speech' .* for {data} choose {choice}"):
+            compose(make_scenario("noise", 2, 20, 10), SourceMaterial(data))
 
 
 def test_sizes_that_fit():

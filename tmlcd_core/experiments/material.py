@@ -90,16 +90,15 @@ class SourceMaterial:
 
     def _place(self, origin: Origin) -> tuple[Source, str]:
         """The source that has this origin, and the effect that is left to be applied to it."""
+        fitting = ", ".join(name for name, effect in EFFECTS.items() if effect.kind == self.kind) or "another drift"
         if origin.effect != VERY_NOISY:
             if origin.effect and EFFECTS[origin.effect].kind != self.kind:
-                fitting = [name for name, effect in EFFECTS.items() if effect.kind == self.kind]
                 raise ConfigError(
                     f"effect={origin.effect!r} is for {EFFECTS[origin.effect].kind}, and {self.name} holds "
-                    f"{self.kind}: choose {', '.join(fitting) or 'another drift'}"
+                    f"{self.kind}: choose {fitting}"
                 )
             return self.source, origin.effect
         if self.name != "speech":
-            fitting = [name for name, effect in EFFECTS.items() if effect.kind == self.kind]
             raise ConfigError(f"only the data 'speech' have a variant {VERY_NOISY!r}; for {self.name} choose {fitting}")
         if origin.strength != 1:
             raise ConfigError(f"strength={origin.strength}: {VERY_NOISY!r} is as it is, 1; choose another effect")

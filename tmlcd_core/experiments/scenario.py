@@ -50,8 +50,8 @@ class Concept:
     kind: ClassVar[str] = "concept"
 
     def __post_init__(self) -> None:
-        if isinstance(self.classes, int):
-            whole_number("classes", self.classes, 2)
+        if isinstance(self.classes, str) or not np.iterable(self.classes):
+            object.__setattr__(self, "classes", whole_number("classes", self.classes, 2))
             return
         object.__setattr__(self, "classes", tuple(self.classes))
         if len(self.classes) < 2 or len(set(self.classes)) != len(self.classes):
@@ -80,8 +80,8 @@ class Drift:
     kind: ClassVar[str] = "drift"
 
     def __post_init__(self) -> None:
-        whole_number("at", self.at, 1)
-        whole_number("over", self.over, 0)
+        object.__setattr__(self, "at", whole_number("at", self.at, 1))
+        object.__setattr__(self, "over", whole_number("over", self.over, 0))
 
     def apply(self, worlds: Sequence[World]) -> World:
         """The new concept; `worlds` are all before it, the last one being replaced."""
@@ -112,7 +112,9 @@ class ClassChange(Drift):
 
     def apply(self, worlds: Sequence[World]) -> World:
         world = worlds[-1]
-        return {**world, self.old: replace(_of(world, self.old, self), word=str(self.new))}  # type: ignore[dict-item]
+        changed = replace(_of(world, self.old, self), word=str(self.new))
+        _refuse_again(world, changed.word, self)
+        return {**world, self.old: changed}  # type: ignore[dict-item]
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,7 @@ class ClassAdded(Drift):
         world, new = worlds[-1], str(self.new)
         if new in world:
             raise ConfigError(f"{_told(self)} adds {new!r}, which is there already")
+        _refuse_again(world, new, self)
         first = next(iter(world.values()))  # what disturbs the others disturbs the new one
         return {**world, new: replace(first, word=new)}
 
@@ -256,8 +259,8 @@ class Scenario:
     def __post_init__(self) -> None:
         steps = tuple(self.steps)
         object.__setattr__(self, "steps", steps)
-        whole_number("length", self.length, 1)
-        whole_number("train", self.train, 1)
+        object.__setattr__(self, "length", whole_number("length", self.length, 1))
+        object.__setattr__(self, "train", whole_number("train", self.train, 1))
         if not steps or not isinstance(steps[0], Concept) or not all(isinstance(s, Drift) for s in steps[1:]):
             raise ConfigError("a scenario is a Concept and then drifts, such as [Concept(2), ClassChange(at=1500)]")
         for number, drift in enumerate(self.drifts):
@@ -317,13 +320,17 @@ class Scenario:
             while len(kept) < classes:
                 kept.append(spare.pop(0))
             classes = tuple(kept[:classes])
-        return replace(self, steps=(Concept(classes), *(drift.complete(classes, spare) for drift in self.drifts)))
+        worlds, drifts = [_first_world(classes)], []
+        for drift in self.drifts:
+            drifts.append(drift.complete(list(worlds[-1]), spare))
+            worlds.append(drifts[-1].apply(worlds))
+        return replace(self, steps=(Concept(classes), *drifts))
 
     def worlds(self) -> list[World]:
         """The concepts, one after the other; the drifts must have their names."""
         if isinstance(self.start.classes, int) or self.is_open:
             raise ConfigError("this scenario leaves names open: complete(available, seed) draws them")
-        worlds: list[World] = [{name: Origin(name) for name in self.start.classes}]
+        worlds = [_first_world(self.start.classes)]
         for drift in self.drifts:
             worlds.append(drift.apply(worlds))
         return worlds
@@ -342,6 +349,10 @@ class Scenario:
             return cls(tuple(steps), found["length"], found.get("train", TRAIN))
         except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
             raise ConfigError(f"this is not a scenario ({type(error).__name__}: {error})") from error
+
+
+def _first_world(classes: Sequence[str]) -> World:
+    return {name: Origin(name) for name in classes}
 
 
 def _step(data: Mapping[str, Any]) -> Step:
@@ -365,6 +376,13 @@ def _of(world: World, label: str | None, drift: Drift) -> Origin:
     if label not in world:
         raise ConfigError(f"{_told(drift)} is about {label!r}; the labels then are {_listed(world)}")
     return world[label]
+
+
+def _refuse_again(world: World, word: str, drift: Drift) -> None:
+    """Nobody could tell two labels of one class of the data apart."""
+    for label, origin in world.items():
+        if origin.word == word:
+            raise ConfigError(f"{_told(drift)} brings in {word!r}, which the label {label!r} has already")
 
 
 def _draw(spare: list[str], drift: Drift) -> str:
@@ -428,7 +446,7 @@ def make_scenario(
     """
     if drift not in DRIFTS:
         raise ConfigError(f"there is no drift {drift!r}; there are {', '.join(DRIFTS)}")
-    start = Concept(classes if isinstance(classes, int) else tuple(classes))
+    start = Concept(classes)  # type: ignore[arg-type]
     n = whole_number("per_class", per_class, 1) * start.size
     drifts: dict[str, list[Drift]] = {
         "class-change": [ClassChange(n, new=new)],

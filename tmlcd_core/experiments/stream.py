@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.experiments.material import Material, check_count
 from tmlcd_core.experiments.scenario import PER_CLASS, TRAIN, Origin, Scenario, concepts_of
+from tmlcd_core.validation import whole_number
 
 _ORDER, _MEDIA = 2, 3  # name the random numbers that order the labels and pick the media
 
@@ -63,7 +64,7 @@ class Plan:
 
 def plan(scenario: Scenario, material: Material, seed: int) -> Plan:
     """Draw the classes and the order of labels; each class is equally frequent between two changes."""
-    scenario = scenario.complete(material.classes, seed)
+    scenario = scenario.complete(material.classes, whole_number("seed", seed, 0))
     worlds = scenario.worlds()
     rng = np.random.default_rng([seed, _ORDER])
     concept = np.zeros(scenario.length, np.int64)
