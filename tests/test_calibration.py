@@ -62,6 +62,8 @@ def test_same_seed_same_threshold():
         {"accuracy": 0.9, "direction": "up"},
         {"accuracy": 0.9, "likelihood": "poisson"},
         {"accuracy": "high"},
+        {"accuracy": 0.9, "random_state": -1},
+        {"accuracy": 0.9, "horizon": 10**9},
     ],
 )
 def test_bad_settings(bad):

@@ -16,6 +16,7 @@ from tmlcd_core.validation import one_of, real_number, whole_number
 CONFIDENCE = 2.33  # standard errors: the simulation itself may be unlucky in one case in a hundred
 EXCEEDANCES = 200  # simulated false alarms behind a threshold
 RUNS = 10_000, 1_000_000  # fewest and most simulated streams
+MOST_BATCHES = 2**27  # simulated in all: 2 GB
 
 
 def calibrate_threshold(
@@ -140,8 +141,13 @@ def simulate_statistic(
     batches = whole_number("horizon", horizon, batch) // batch
     one_of("direction", direction, ("both", "down"))
     one_of("likelihood", likelihood, ("normal", "binomial"))
-    rng = np.random.default_rng(random_state)
-    warm_hits = rng.binomial(warmup, accuracy, whole_number("runs", runs, 1, RUNS[1]))
+    runs = whole_number("runs", runs, 1, RUNS[1])
+    if runs * batches > MOST_BATCHES:
+        raise ConfigError(
+            f"horizon={horizon!r} is too long for {runs:,} streams: give at most {MOST_BATCHES // runs * batch}."
+        )
+    rng = np.random.default_rng(whole_number("random_state", random_state, 0))
+    warm_hits = rng.binomial(warmup, accuracy, runs)
     hits = rng.binomial(batch, accuracy_after, (len(warm_hits), batches))
     g = np.zeros(hits.shape)
     for warm in np.unique(warm_hits):  # streams that share v0 share their candidates
