@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 
 from tmlcd_core import TinyKNN
+from tmlcd_core.learners import StaticKNN
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
@@ -26,17 +27,18 @@ def test_equals_scikit_learn(make_stream, k, weights, d):
     assert (found.times == 0).all()
 
 
-@pytest.mark.parametrize("offset, scale", [(0, 1e-20), (1e4, 1.0), (1e6, 3.0), (0, 1e18), (-1e30, 1e29)])
+@pytest.mark.parametrize("offset, scale", [(0, 1e-22), (0, 1e-20), (1e4, 1.0), (1e6, 3.0), (0, 1e18), (-1e30, 1e29)])
 def test_is_exact_where_float32_products_are_not(offset, scale):
-    """Far from the origin, or near overflow, the matrix product is useless; the true distances still decide."""
+    """Far from the origin, near overflow or underflow, float32 is useless; the true distances still decide."""
     rng = np.random.default_rng(1)
     X = (offset + scale * rng.normal(size=(400, 10))).astype(np.float32)
     y = rng.integers(0, 3, 400)
-    model = TinyKNN(k=7).fit(X[:200], y[:200])
+    model = StaticKNN(k=7).fit(X[:200], y[:200])
     true = ((X[200:, None].astype(float) - X[None, :200].astype(float)) ** 2).sum(axis=2)
     nearest = true.argsort(axis=1, kind="stable")[:, :7]
     expected = [np.bincount(y[:200][row], minlength=3).argmax() for row in nearest]
     np.testing.assert_array_equal(model.predict(X[200:]), expected)
+    assert [model.observe(x) for x in X[200:]] == expected
 
 
 def test_equally_distant_samples_go_by_age_and_tied_votes_to_the_smallest_label():

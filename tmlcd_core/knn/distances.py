@@ -15,6 +15,12 @@ from tmlcd_core.knn import kernels
 
 BLOCK = 128  # stream samples per matrix product
 HALF_ULP = 2.0**-24  # of float32
+SMALLEST = 2.0**-149  # of float32: what underflows is off by up to half of it
+
+
+def underflow(d: int) -> float:
+    """How far off, at most, a squared distance of d differences may be whose squares float32 cannot hold."""
+    return (d + 16) * SMALLEST
 
 
 @dataclass
@@ -131,7 +137,7 @@ class Distances:
     def slack(self, number: int, ids: NDArray[np.int32]) -> NDArray[np.float64]:
         """How far, at most, a distance of each sample of the block to one of `ids` may be off."""
         own = self._norms[number * BLOCK : min((number + 1) * BLOCK, self._n)].astype(np.float64)
-        return self._relative_error * (own + float(self._norms[ids].max()))
+        return self._relative_error * (own + float(self._norms[ids].max())) + underflow(self._centred.shape[1])
 
 
 class DistanceCache:

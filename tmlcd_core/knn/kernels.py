@@ -41,7 +41,7 @@ def _quick_distance(a: NDArray, b: NDArray) -> np.float32:
 
 @njit(cache=True)
 def quick_distances(x: NDArray, rows: NDArray, out: NDArray) -> None:
-    """Squared distances in float32, for one sample; relative error at most (d + 3) * 2**-24."""
+    """Squared distances in float32, for one sample; relative error at most (d + 3) * 2**-24, but for underflow."""
     for j in range(rows.shape[0]):
         out[j] = _quick_distance(x, rows[j])
 

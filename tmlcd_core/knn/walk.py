@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.knn import kernels
-from tmlcd_core.knn.distances import BLOCK, Distances
+from tmlcd_core.knn.distances import BLOCK, Distances, underflow
 from tmlcd_core.knn.store import Store
 
 UNBOUNDED = 2**62
@@ -144,7 +144,7 @@ class OneStep:
         """The class code predicted for x (shape (1, d)); afterwards `store` has learned (x, code)."""
         if rule.add != kernels.ADD_NOTHING:
             store.reserve()
-        self._fit_arrays(len(store.x), n_classes)
+        self._fit_arrays(len(store.x), x.shape[1], n_classes)
         kernels.quick_distances(x[0], store.x[store.span], self._near[0, store.head :])
         self._truth[0] = code
         tail = store.tail
@@ -159,7 +159,7 @@ class OneStep:
             self._ids[tail] = tail + 1
         return int(self._votes[0].argmax())
 
-    def _fit_arrays(self, size: int, n_classes: int) -> None:
+    def _fit_arrays(self, size: int, d: int, n_classes: int) -> None:
         if self._size == size and self._votes.shape[1] == n_classes:
             return
         self._size = size
@@ -167,7 +167,7 @@ class OneStep:
         self._ids = np.arange(1, size + 1, dtype=np.int32)
         self._column = np.arange(-1, size, dtype=np.int32)
         self._near = np.empty((1, size), np.float32)
-        self._slack = np.zeros(1)
+        self._slack = np.full(1, underflow(d))
         self._truth = np.empty(1, np.int32)
         self._prediction, self._size_after = np.empty((2, 1), np.int32)
         self._votes = np.empty((1, n_classes))
