@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 import pytest
-from river import base, drift, forest, linear_model, naive_bayes, neighbors, preprocessing, tree
+from river import base, drift, forest, linear_model, multiclass, naive_bayes, neighbors, preprocessing, tree
 from sklearn.base import clone
 
 from tests.conftest import gaussian_stream
@@ -77,6 +77,8 @@ def test_sizes_and_memory():
 class Mute(base.Classifier):
     """Never has an opinion."""
 
+    _multiclass = True
+
     def learn_one(self, x, y):
         pass
 
@@ -115,6 +117,26 @@ def test_a_refused_stream_leaves_the_model_as_it_was(case):
 def test_not_a_classifier(bad):
     with pytest.raises(ConfigError, match="not a river classifier"):
         RiverLearner(bad).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], [1, 2], [0, 2]])
+def test_a_model_of_two_classes_takes_true_and_false(labels):
+    X0, y0, X, y = gaussian_stream(n0=40, n=100, d=4, classes=2, separation=2.0)
+    logistic = preprocessing.StandardScaler() | linear_model.LogisticRegression()
+    labels = np.array(labels)
+    fresh = RiverLearner(logistic)
+    with pytest.raises(ConfigError, match="OneVsRest"):
+        fresh.fit(X0, labels[y0])
+    with pytest.raises(ConfigError, match="not fitted"):
+        fresh.predict(X)
+    wrapped = RiverLearner(multiclass.OneVsRestClassifier(logistic)).fit(X0, labels[y0])
+    assert np.mean(wrapped.run(X, labels[y]).predictions == labels[y]) > 0.85
+    for good in (np.array([False, True]), np.array([0, 1])):
+        model = RiverLearner(logistic).fit(X0, good[y0])
+        assert np.mean(model.run(X, good[y]).predictions == good[y]) > 0.85
+    with pytest.raises(ConfigError, match="OneVsRest"):
+        model.run(X, y + 1)
+    assert model.classes_.tolist() == [0, 1]
 
 
 def test_conventions():

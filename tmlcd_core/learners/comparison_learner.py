@@ -17,13 +17,16 @@ from tmlcd_core.validation import as_features, as_labels
 class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
     """A learner with the interface of `StreamLearner` and no detector.
 
-    A subclass checks its parameters in `_check`, takes the initial samples in `_start`, predicts and learns a
-    stream in `_follow`, and predicts alone in `_classify`; all see classes as codes. `_widen` tells it that the codes
-    change because there are new classes. `len` is what it stores, counted in samples.
+    A subclass checks its parameters in `_check` and the classes in `_accept`, takes the initial samples in `_start`,
+    predicts and learns a stream in `_follow`, and predicts alone in `_classify`; all see classes as codes. `_widen`
+    tells it that the codes change because there are new classes. `len` is what it stores, counted in samples.
     """
 
     def _check(self) -> None:
         """Raise a ConfigError if a parameter cannot be used."""
+
+    def _accept(self, classes: NDArray) -> None:
+        """Raise a ConfigError if these are not classes that can be told apart."""
 
     def _start(self, X: NDArray[np.float32], codes: NDArray[np.int32]) -> None:
         raise NotImplementedError
@@ -39,6 +42,7 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
         """Adapt what depends on codes: `classes_` are about to become `classes`, a superset."""
 
     def _adopt(self, classes: NDArray) -> None:
+        self._accept(classes)
         self._widen(classes)
         super()._adopt(classes)
 
@@ -54,6 +58,7 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
         X = as_features(X)
         labels, _ = as_labels(y, len(X))
         classes, codes = np.unique(labels, return_inverse=True)
+        self._accept(classes)
         self._know(classes)
         self.n_features_in_ = X.shape[1]
         self.time_ = 0  # samples seen since `fit`
@@ -98,9 +103,8 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
         """`fit` the first time, then `run`; `classes` is accepted for compatibility and not needed."""
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y)
-        self._encode(
-            y, len(as_features(X, self.n_features_in_, type(self).__name__))
-        )  # here every sample needs a label
+        n = len(as_features(X, self.n_features_in_, type(self).__name__))
+        self._encode(y, n)  # here every sample needs a label
         self.run(X, y)
         return self
 

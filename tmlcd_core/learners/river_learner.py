@@ -22,7 +22,8 @@ class RiverLearner(ComparisonLearner):
     Parameters
     ----------
     model
-        Any river classifier, pipelines included.
+        Any river classifier, pipelines included. Those for two classes, such as `LogisticRegression`, know the labels
+        True and False (or 1 and 0) only; river's `OneVsRestClassifier` makes one for any labels of them.
     stored
         How many samples a fitted `model` stores, for `len` and the sizes of a trace; without it they are 0, because
         river has no common way to ask.
@@ -61,6 +62,14 @@ class RiverLearner(ComparisonLearner):
             )
         if self.stored is not None and not callable(self.stored):
             raise ConfigError(f"stored={self.stored!r} must be a function of the fitted model, or None.")
+
+    def _accept(self, classes: NDArray) -> None:
+        # river itself does not complain: it takes whatever is true for True
+        if not getattr(self.model, "_multiclass", True) and not set(classes.tolist()) <= {False, True}:
+            raise ConfigError(
+                f"{self.model!r} knows the labels True and False only, not {classes[:4].tolist()}: wrap it in "
+                "river.multiclass.OneVsRestClassifier, or if it is your own and knows more, say so by its _multiclass."
+            )
 
     def _start(self, X: NDArray[np.float32], codes: NDArray[np.int32]) -> None:
         self.model_ = self.model.clone()
