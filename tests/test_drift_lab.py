@@ -88,6 +88,12 @@ def test_what_the_data_do_not_have_is_said(change):
         trial.prepare(trial.material())
 
 
+@pytest.mark.parametrize("name", ["treshold", "cit.threshold", "nobody.k"])
+def test_a_setting_that_nobody_has_is_refused(name):
+    with pytest.raises(ConfigError, match=name.partition(".")[0]):
+        replace(SMALL, settings=((name, 5.0),))
+
+
 def test_settings_reach_the_learners_that_have_them():
     settings = (("threshold", 31.0), ("k", 3), ("hybrid.max_size", 40), ("gap", 0.1), ("cit.condense", False))
     trial = replace(SMALL, settings=settings, learners=("cit", "active", "hybrid", "static"))

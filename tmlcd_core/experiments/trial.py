@@ -13,7 +13,7 @@ import numpy as np
 from tmlcd_core.datasets import Dataset, FeatureCache, Pack, load_pack, open_source
 from tmlcd_core.drift import GeneralizedCusum
 from tmlcd_core.errors import ConfigError, DataError
-from tmlcd_core.experiments.contestants import PAPER, contestant, settings_of
+from tmlcd_core.experiments.contestants import CONTESTANTS, PAPER, contestant, settings_of
 from tmlcd_core.experiments.material import DatasetMaterial, Material, SourceMaterial
 from tmlcd_core.experiments.scenario import (
     DRIFTS,
@@ -111,6 +111,11 @@ class Trial:
             real_number(name, getattr(self, name), 0.0, 1.0)
         for name in self.learners:
             contestant(name)
+        for key, _ in self.settings:
+            owner, _, setting = key.rpartition(".")
+            owners = [contestant(owner)] if owner else CONTESTANTS.values()
+            if setting not in GRID and not any(setting in one.parameters() for one in owners):
+                raise ConfigError(f"no learner has a setting {key!r}: see its class for those that it has")
 
     @property
     def about_stream(self) -> Trial:
