@@ -126,7 +126,11 @@ class StreamLearner(TinyKNN):
     # -- one sample --------------------------------------------------------------------------------------------------
 
     def observe(self, x: Any, y: Any = None) -> Any:
-        """The label predicted for x; then learn (x, y), unless y is None."""
+        """The label predicted for x; then learn (x, y), unless y is None.
+
+        What is refused changes nothing. But nothing is copied for each sample, as `run` copies for each stream: if a
+        detector of one's own fails, T has learned the sample already.
+        """
         self._require_fitted()
         X = as_features(np.asarray(x)[None] if np.ndim(x) == 1 else x, self.n_features_in_, type(self).__name__)
         if len(X) != 1:
