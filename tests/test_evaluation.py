@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from tmlcd_core.errors import ConfigError
+from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.experiments import (
     CONTESTANTS,
     Experiment,
@@ -55,6 +55,27 @@ def test_accuracies_by_a_loop():
         expected = (share(600, 600 + span) + share(1500, min(1500 + span, 2000))) / 2
         assert getattr(m, f"accuracy_{span}") == pytest.approx(expected)
     assert (m.final_size, m.largest_size, m.mean_size) == (1999, 1999, 999.5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"correct": [], "sizes": []}, "0 predictions"),
+        ({"correct": [True] * 3, "sizes": [1, 2]}, "2 sizes"),
+        ({"correct": [True] * 3, "sizes": [1, 2, 2], "changes": [3]}, r"changes=\[3\]"),
+        ({"correct": [True] * 3, "sizes": [1, 2, 2], "changes": [0]}, r"changes=\[0\]"),
+    ],
+)
+def test_what_cannot_be_measured_is_said(settings, message):
+    with pytest.raises(DataError, match=message):
+        evaluate(**settings)
+    with pytest.raises(ConfigError, match="taps=0"):
+        accuracy_curve([1, 0], taps=0)
+
+
+def test_lists_are_as_good_as_arrays():
+    m = evaluate([True, False, True, True], [1, 2, 2, 2], changes=[2])
+    assert (m.accuracy, m.accuracy_before, m.accuracy_after, m.largest_size) == (0.75, 0.5, 1.0, 2)
 
 
 def test_no_change():

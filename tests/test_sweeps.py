@@ -107,6 +107,8 @@ def test_curves(alone):
     assert alone.sizes(experiment, "cit").mean[-1] == np.mean([run.learners["cit"].sizes[-1] for run in runs])
     summary = alone.summary(experiment)["cit"]
     assert summary["accuracy"].mean == pytest.approx(np.mean([m.accuracy for m in alone.metrics(experiment, "cit")]))
+    with pytest.raises(DataError, match="no run of that experiment"):
+        alone.accuracy(replace(experiment, data="points"), "cit")
 
 
 @pytest.mark.parametrize(

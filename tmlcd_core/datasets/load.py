@@ -62,8 +62,8 @@ def load(
     """
     if per_class < 1:
         raise ConfigError(f"per_class is {per_class}; ask for at least 1 clip or image of each class")
-    if not classes or len(set(classes)) != len(classes):
-        raise ConfigError(f"classes are {list(classes)}; name at least one, and none twice")
+    if isinstance(classes, str) or not len(classes) or len(set(classes)) != len(classes):
+        raise ConfigError(f"classes are {classes!r}; name at least one in a list, and none twice")
     if not 0 <= strength <= 1:
         raise ConfigError(f"strength is {strength}; give a number from 0 (none) to 1 (full)")
     way = _Way(source, extractor, effect, seed)

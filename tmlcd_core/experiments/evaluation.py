@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.curve import TAPS, accuracy_curve
+from tmlcd_core.errors import DataError
 
 RECOVERED = 0.95  # of the accuracy before the change
 BYTES_PER_NUMBER = 4  # features, label and time are 32-bit numbers on the device (paper, Table 2)
@@ -63,8 +64,8 @@ def describe() -> dict[str, dict[str, str]]:
 
 
 def evaluate(
-    correct: NDArray[np.bool_],
-    sizes: NDArray[np.integer],
+    correct: ArrayLike,
+    sizes: ArrayLike,
     detections: Sequence[int] | NDArray[np.integer] = (),
     change_points: Sequence[int] | NDArray[np.integer] = (),
     changes: Sequence[int] = (),
@@ -96,8 +97,12 @@ def evaluate(
     >>> m.accuracy_100, m.delay, m.change_point_error, m.false_alarms
     (0.4, 49.0, 10.0, 0)
     """
-    correct = np.asarray(correct, bool)
+    correct, sizes = np.asarray(correct, bool), np.asarray(sizes)
     n = len(correct)
+    if not n or len(sizes) != n:
+        raise DataError(f"{n} predictions and {len(sizes)} sizes: give one of each for every sample, and at least one")
+    if any(not 0 < change < n for change in changes):
+        raise DataError(f"changes={list(changes)}: a change lies within the {n} samples, after the first")
     starts = [0, *changes]
     stops = [*changes, n]
     ends = list(changes) if ends is None else list(ends)

@@ -142,6 +142,8 @@ class Results:
 
 def _curve(lines: Iterable[NDArray]) -> Curve:
     array = np.array(list(lines), np.float64)
+    if not len(array):
+        raise DataError("these results hold no run of that experiment: see `experiments` for those that they have")
     return Curve(array.mean(axis=0), array.std(axis=0))
 
 
