@@ -48,7 +48,7 @@ def rotate(image: Picture, strength: float, rng: np.random.Generator) -> Picture
 
 
 def occlude(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
-    """A grey rectangle somewhere; a stronger one covers the weaker one of the same seed."""
+    """A grey rectangle somewhere; a stronger one covers the weaker one of the same seed, to a pixel."""
     out = image.copy()
     sides = np.array(image.shape[:2]) * np.sqrt(OCCLUDED * strength)
     first = np.floor(rng.random(2) * (image.shape[:2] - sides)).astype(int)
