@@ -20,6 +20,7 @@ from tmlcd_core.drift import GeneralizedCusum
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.experiments import Experiment, Results, grid, make_scenario, sweep
 from tmlcd_core.experiments import sweep as sweep_function
+from tmlcd_core.experiments.trial import Trial
 
 ROOT = Path(__file__).resolve().parent.parent
 BASE = Experiment("digits", make_scenario("class-change", 2, 60, 30), ("cit", "hybrid"))
@@ -125,6 +126,20 @@ def test_an_experiment_is_found_again_in_its_folder(experiment, tmp_path):
     found = Results.load(tmp_path)
     assert found.experiments == [experiment]
     assert len(found.runs(experiment)) == 2
+
+
+def test_a_folder_may_be_a_path(tmp_path):
+    from PIL import Image
+
+    for label in "ab":
+        (tmp_path / label).mkdir()
+        for i in range(3):
+            Image.new("RGB", (8, 8), (80 * i, 100, 100 if label == "a" else 200)).save(tmp_path / label / f"{i}.png")
+    scenario = make_scenario("none", 2, 1, 1)
+    one, other = (Experiment(place, scenario, ("cit",)) for place in (tmp_path, str(tmp_path)))
+    assert one == other and one.key(0) == other.key(0)
+    assert len(one.run().learners["cit"].correct) == 4
+    assert Trial(tmp_path) == Trial(str(tmp_path)) and Trial(tmp_path).material().count("a") == 3
 
 
 def test_bad_requests(tmp_path):

@@ -56,6 +56,7 @@ class Experiment:
     extractor: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "data", str(self.data))  # a folder may come as a Path
         object.__setattr__(self, "learners", tuple(self.learners))
         # As JSON would give them back, so that an experiment that was read from a file equals the one that was written.
         object.__setattr__(self, "settings", {name: _plain(changed) for name, changed in self.settings.items()})

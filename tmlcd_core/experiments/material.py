@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -58,17 +59,17 @@ class SourceMaterial:
 
     def __init__(
         self,
-        data: str,
+        data: str | Path,
         words: Sequence[str] = (),
         extractor: Extractor | None = None,
         cache: FeatureCache | None = None,
         seed: int = 0,
     ) -> None:
-        self.name = data
+        self.name = str(data)
         self.words = tuple(words)
         self.cache = FeatureCache() if cache is None else cache
         self.seed = seed
-        self.source = self._open(data)
+        self.source = self._open(self.name)
         self.kind: Kind = self.source.kind
         if self.kind != "vector":
             extractor = extractor or Extractor()

@@ -102,6 +102,7 @@ class Trial:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "data", str(self.data))  # a folder may come as a Path
         one_of("drift", self.drift, KINDS)
         whole_number("classes", self.classes, 2)
         whole_number("per_class", self.per_class, FEWEST)
