@@ -4,6 +4,7 @@ import itertools
 import json
 import re
 import struct
+import warnings
 
 import numpy as np
 import pytest
@@ -14,9 +15,12 @@ from hypothesis.extra.numpy import arrays
 from tmlcd_core.curve import accuracy_curve
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.experiments.contestants import CONTESTANTS
+from tmlcd_core.learners import Trace
 from tmlcd_core.viz import showcase
+from tmlcd_core.viz.lab import plane_figure
 from tmlcd_core.viz.palette import COMPARED, LEARNERS, SPARE, styles
-from tmlcd_core.viz.player import Panel, PlayerRun
+from tmlcd_core.viz.player import Panel, PlayerRun, readable
+from tmlcd_core.viz.printed import Plane, planes
 
 LIGHT, DARK = "#ffffff", "#171614"  # Streamlit's backgrounds
 
@@ -50,6 +54,32 @@ def test_arrays_come_back_where_the_header_says():
     assert header["learners"][0]["alarms"] is None
     assert header["learners"][1]["alarms"] == [2]
     assert header["start"] == 1
+
+
+def test_alarms_are_shown_without_a_statistic():
+    """river's detectors have none, and their alarms count all the same."""
+    none, nan = np.empty(0, np.int64), np.full(3, np.nan)
+    alarmed = Trace(np.arange(3), np.ones(3, np.int32), nan, np.array([2]), np.array([1]), nan[:1])
+    quiet = Trace(np.arange(3), np.ones(3, np.int32), nan, none, none, nan[:0])
+    run = PlayerRun.from_traces("x", {"active": alarmed, "static": quiet}, np.arange(3), threshold=25.0)
+    assert run.alarms == {"active": (2,)} and run.change_points == {"active": (1,)}
+    assert run.panels[2].curves == {}
+
+
+def test_a_chart_of_nothing_yet_is_no_warning():
+    panel = Panel("g", "g", {"mine": np.full(3, np.nan)}, threshold=25.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert readable(panel) == panel
+
+
+def test_more_classes_than_colours_in_the_plane():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 8
+    assert len(planes([Plane("eight", X, y, lambda ground: np.zeros(len(ground), int))]).axes) == 1
+    figure = plane_figure(X, y, X[0], X[1:3], "Hybrid")
+    looks = {(trace.marker.color, trace.marker.symbol) for trace in figure.data[:8]}
+    assert len(looks) == 5
 
 
 @given(arrays(np.float32, st.tuples(st.just(4), st.integers(1, 40)), elements=st.floats(width=32)))

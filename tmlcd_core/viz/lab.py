@@ -187,9 +187,10 @@ def trace_csv(stream: Stream, traces: Mapping[str, Trace]) -> str:
 def plane_figure(samples: Any, labels: Any, here: Any, near: Any, name: str) -> Any:
     """T of one learner as points in the plane, with the current sample and its neighbours (Plotly)."""
     data: list[Part] = []
-    for label in np.unique(labels):
+    for number, label in enumerate(np.unique(labels)):
         part = samples[labels == label]
-        marker = {"size": 7, "opacity": 0.7}
+        look = number % len(CLASSES)
+        marker = {"size": 7, "opacity": 0.7, "color": CLASSES[look], "symbol": SYMBOLS[look]}
         data.append({
             "type": "scatter", "x": part[:, 0], "y": part[:, 1], "mode": "markers", "name": str(label),
             "marker": marker,

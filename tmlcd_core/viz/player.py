@@ -83,7 +83,7 @@ def readable(panel: Panel) -> Panel:
     100.0
     """
     limit = HIGHEST * (panel.threshold or np.inf)
-    highest = max((float(np.nanmax(curve)) for curve in panel.curves.values()), default=0.0)
+    highest = max((float(np.nanmax(curve, initial=-np.inf)) for curve in panel.curves.values()), default=0.0)
     return replace(panel, high=limit) if highest > limit else panel
 
 
@@ -166,8 +166,10 @@ class PlayerRun:
             ),
         )
         panels = (*panels[:2], readable(panels[2]))
-        alarms = {key: tuple(trace.detections) for key, trace in tested.items()}
-        points = {key: tuple(trace.change_points) for key, trace in tested.items()}
+        # a detector of river's raises alarms without a statistic
+        watched = {key: trace for key, trace in traces.items() if key in tested or len(trace.detections)}
+        alarms = {key: tuple(trace.detections) for key, trace in watched.items()}
+        points = {key: tuple(trace.change_points) for key, trace in watched.items()}
         return cls(title, panels, tuple(traces), alarms=alarms, change_points=points, correct=correct, **more)
 
     @property

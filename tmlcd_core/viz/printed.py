@@ -124,7 +124,7 @@ def planes(parts: Sequence[Plane]) -> Any:
     for axis, part in zip(axes[0], parts, strict=True):
         if part.predict is not None:
             said = np.searchsorted(classes, part.predict(ground.reshape(-1, 2))).reshape(GRID, GRID)
-            colours = ListedColormap(CLASSES[: len(classes)])
+            colours = ListedColormap([CLASSES[number % len(CLASSES)] for number in range(len(classes))])
             axis.pcolormesh(
                 ground[..., 0], ground[..., 1], said, cmap=colours, vmin=-0.5, vmax=len(classes) - 0.5, alpha=0.18,
                 linewidth=0, rasterized=True,
@@ -132,7 +132,8 @@ def planes(parts: Sequence[Plane]) -> Any:
         marked = np.zeros(len(part.X), bool)
         marked[slice(None) if part.marked is None else part.marked] = True
         for number, label in enumerate(classes):
-            look = {"marker": MARKERS[number], "color": CLASSES[number], "linewidths": 0}
+            turn = number % len(CLASSES)
+            look = {"marker": MARKERS[turn], "color": CLASSES[turn], "linewidths": 0}
             pale, bold = (part.X[(part.y == label) & which] for which in (~marked, marked))
             axis.scatter(*pale.T, s=9, alpha=0.3, **look)
             axis.scatter(*bold.T, s=16 if part.marked is None else 38, alpha=0.85, label=str(label), **look)
