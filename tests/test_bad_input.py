@@ -181,6 +181,7 @@ def test_before_fit(Learner):
         lambda m: m.predict(X),
         len,
         lambda m: m.memory_bytes(),
+        lambda m: m.statistic_,
     ):
         with pytest.raises(ConfigError, match="not fitted"):
             call(Learner())

@@ -119,6 +119,13 @@ def test_perfect_and_hopeless_warm_up(accuracy):
     assert any(changed)
 
 
+@pytest.mark.parametrize("odd", [5, 7, 19, 27, 63])
+def test_candidates_stay_below_one(odd):
+    """Where the grid would end at 1 but for rounding: no accuracy of 1, at which the ratio is infinite."""
+    grid = candidate_accuracies(0.5, spacing=2 / odd, gap=0.0)
+    np.testing.assert_allclose(grid, [(2 * i + 1) / odd for i in range((odd - 1) // 2)])
+
+
 def test_no_candidate_below_v0_means_no_alarm():
     test = GeneralizedCusum(threshold=0.5, direction="down")
     assert not any(test.update(False) for _ in range(1000))

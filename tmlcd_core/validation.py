@@ -150,7 +150,7 @@ def whole_number(name: str, value: Any, low: int, high: float = math.inf) -> int
 
 
 def real_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
-    """`value` as a finite float in low..high, or a ConfigError that names it."""
+    """`value` as a float in low..high, which may be infinite, or a ConfigError that names it."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise ConfigError(f"{name}={value!r} must be a number.")
     if math.isnan(value) or not low <= value <= high:

@@ -186,6 +186,6 @@ def candidate_accuracies(
     >>> candidate_accuracies(0.1, "down").round(3).tolist()
     [0.005, 0.015, 0.025, 0.035, 0.045, 0.055, 0.065]
     """
-    grid = np.arange(spacing / 2, 1, spacing)
+    grid = np.arange(spacing / 2, 1 - 1e-12, spacing)  # arange itself may go one step too far, to 1
     far = np.abs(grid - v0) >= gap - 1e-12
     return grid[far & (grid < v0)] if direction == "down" else grid[far]

@@ -178,6 +178,7 @@ class StreamLearner(TinyKNN):
     @property
     def statistic_(self) -> float:
         """g_t now; nan while warming up or without a detector."""
+        self._require_fitted()
         return math.nan if self.detector_ is None else self.detector_.statistic
 
     def window_bytes(self) -> int:
