@@ -19,6 +19,7 @@ LENGTH = 1500  # samples of a simulated run
 CONFIG = {"displaylogo": False}
 HORIZON = 1000  # samples within which a false alarm is counted
 PRICES_HEIGHT = 82  # px, kept while the simulation runs, so that nothing below it jumps
+PANEL_HEIGHT = 100  # px: with the slider above it, the player just fits a window of 1280x720
 LEVELS = tuple(float(h) for h in range(1, 101))  # thresholds of the slider and of the simulation
 
 
@@ -130,7 +131,7 @@ with faults_as_messages():
     said = replayed(text, correct, settings)
     shown = cusum.replay_run(learner, correct, said, threshold, change)
     start = said.alarms[0] if said.alarms else len(correct) - 1
-    time = player(shown, "cusum", start=start, on_move=lambda: None)
+    time = player(shown, "cusum", start=start, height=PANEL_HEIGHT, on_move=lambda: None)
     with prices.container(horizontal=True, height=PRICES_HEIGHT, border=False):
         rows = trade_off(before, after, batch, warmup, direction)
         row = nearest(rows, threshold)

@@ -742,7 +742,9 @@ class Player {
     this.width = this.figure.clientWidth;
     this.ratio = this.density();
     this.hide = run.learners.map((learner) => this.hidden.has(learner.name));
-    const height = run.height ?? (this.columns ? HEIGHT.columns : HEIGHT.stacked);
+    // The presenter's view enlarges the type, not the charts: all of them must fit a projector of 1280x720.
+    const zoom = this.root.currentCSSZoom ?? 1;
+    const height = Math.round((run.height ?? (this.columns ? HEIGHT.columns : HEIGHT.stacked)) / zoom);
     this.charts.forEach((chart, p) => {
       const timeAxis = this.columns || p === run.panels.length - 1;
       const h = height + (timeAxis ? MARGIN.ticks : 0);
