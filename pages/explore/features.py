@@ -19,6 +19,7 @@ RATE, SLOW_RATE, SLOW_WINDOW = 22_050, 4_410, 128  # Hz, Hz, samples (paper, Sec
 FILTERS = tuple(viz.filter_name(number) for number in range(64))
 RIVAL = 45  # answers most before the max-pool
 CARDS = 3  # a row
+AUDIO_WIDTH = 260  # px: two stand beside the sizes
 CONFIG = {"displaylogo": False, "displayModeBar": False}
 
 
@@ -124,11 +125,12 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
     with st.container(width="content", gap="xxsmall"):
         for size in dict.fromkeys(viz.sizes(start.extractor, start.medium.shape) for start in starts):
             st.markdown(f"**{size}** numbers. {medium.remark}")
-    for start in heard if medium.is_sound else ():
-        with st.container(width=300, gap="xxsmall"):
-            if len(starts) > 1:
-                st.caption(start.label)
-            st.audio(wav(start.medium, start.extractor.sample_rate), alt=f"Hear it, {start.label}")
+    with st.container(width="content", horizontal=True):
+        for start in heard if medium.is_sound else ():
+            with st.container(width=AUDIO_WIDTH, gap="xxsmall"):
+                if len(starts) > 1:
+                    st.caption(start.label)
+                st.audio(wav(start.medium, start.extractor.sample_rate), alt=f"Hear it, {start.label}")
 alike = b"" if medium.alike is None else medium.alike.tobytes()
 text = "\n".join([hashlib.sha256(alike).hexdigest(), *(start.key() for start in starts)])
 with faults_as_messages():

@@ -67,7 +67,9 @@ def look_inside(text: str, time: int, _correct: NDArray[np.bool_], _settings: di
         st.caption(f"S for every start j and candidate υ₁. The diamond is the maximum: {best}")
     with right:
         st.markdown("For the υ₁ of the maximum: the largest *S* is the newest *G*.")
-        st.dataframe(cusum.batch_table(state), hide_index=True, height=400)
+        table = cusum.batch_table(state)
+        sums = {name: st.column_config.NumberColumn(format="%.2f") for name in table if table[name].dtype.kind == "f"}
+        st.dataframe(table, hide_index=True, height=400, column_config=sums)
     cells = [*st.columns(2), *st.columns(2)]
     for cell, (name, formula) in zip(cells, cusum.formulas(state), strict=True):
         cell.caption(name)
@@ -82,7 +84,7 @@ def show_price(text: str, threshold: float, before: float, after: float, _rows: 
     told = (
         f"10,000 simulated streams: an accuracy of {before:g} that stays (left), or that drops to {after:g} "
         f"at the end of the warm-up (right). At h = {threshold:g}: {row.false_alarm_rate:.1%} false alarms, "
-        f"{row.missed:.1%} of the changes missed within {HORIZON} samples."
+        f"{row.missed:.1%} of the changes missed within {HORIZON:,} samples."
     )
     st.plotly_chart(cusum.threshold_figure(_rows, threshold), key="price", config=CONFIG, alt=told)
     st.caption(told)
@@ -136,10 +138,10 @@ with faults_as_messages():
         rows = trade_off(before, after, batch, warmup, direction)
         row = nearest(rows, threshold)
         level = calibrated(before, batch, warmup, direction)
-        st.metric("False alarms", f"{row.false_alarm_rate:.1%}", help=f"within {HORIZON} samples", width="content")
+        st.metric("False alarms", f"{row.false_alarm_rate:.1%}", help=f"within {HORIZON:,} samples", width="content")
         delay = f"samples, for a drop from {before:g} to {after:g}"
         st.metric("Mean delay", f"{row.mean_delay:.0f}", help=delay, width="content")
-        advice = f"`calibrate_threshold`: at most 1 % false alarms within {HORIZON} samples"
+        advice = f"`calibrate_threshold`: at most 1 % false alarms within {HORIZON:,} samples"
         st.metric("h for 1 %", f"{level:.1f}", help=advice, width="content")
     look_inside(text, time, correct, settings)
     show_price(repr((batch, warmup, direction)), threshold, before, after, rows)

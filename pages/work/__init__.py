@@ -59,11 +59,11 @@ class Work:
 
     def controls(self, arguments: list[str]) -> None:
         """A button to start, and while it runs its progress and a button to cancel."""
-        start, cancel = st.columns(2)
-        start.button(
-            "Run", icon=":material/play_arrow:", on_click=self.start, args=(arguments,), disabled=self.running()
-        )
-        cancel.button("Cancel", icon=":material/close:", on_click=self.cancel, disabled=not self.running())
+        with st.container(horizontal=True):
+            st.button(
+                "Run", icon=":material/play_arrow:", on_click=self.start, args=(arguments,), disabled=self.running()
+            )
+            st.button("Cancel", icon=":material/close:", on_click=self.cancel, disabled=not self.running())
         if self.running():
             self._watch()
         elif self.process is not None and self.process.returncode:

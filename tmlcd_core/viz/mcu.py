@@ -88,7 +88,7 @@ def ram_figure(bars: Sequence[Bar]) -> Any:
             "line": {"width": 3, "dash": "dash", "color": GREY},
         })  # fmt: skip
         short = sum(sizes[place].values()) - bar.limit
-        verdict = "fits" if short <= 0 else f"{in_kb(short)} short"
+        verdict = "fits" if short <= 0 else f"{in_kb(-(-short // KB) * KB)} short"  # whole KB: two boards stand close
         notes.append({
             "x": place, "y": max(bar.limit, bar.limit + short) / KB, "yanchor": "bottom", "showarrow": False,
             "text": f"RAM {in_kb(bar.limit)}<br><b>{verdict}</b>",
