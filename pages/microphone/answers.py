@@ -168,3 +168,4 @@ def curves(visit: Visit) -> None:
         st.caption("Judge a few answers, and the curves of accuracy, memory and the CUSUM test grow here.")
         return
     st.plotly_chart(live_figure(found), key="mic:curves", config=CONFIG, alt=told_live(found))
+    st.caption("▼ alarm, × estimated change point, dotted line: the drift that was ordered.")

@@ -46,16 +46,22 @@ def live_figure(curves: Mapping[str, LiveCurve]) -> Any:
         figure.add_vline(x=drift + 0.5, line={"color": GREY, "dash": "dot", "width": 1.5})
         figure.add_annotation(
             x=drift + 0.5,
-            y=1,
+            y=0,  # below the panel: the legend stands above it
             yref="y domain",
-            yshift=8,
+            yanchor="top",
             text="drift",
             showarrow=False,
             font={"color": GREY, "size": 11},
         )
     thresholds = [curve.threshold for curve in curves.values() if np.isfinite(curve.threshold)]
     if thresholds:
-        figure.add_hline(y=thresholds[0], line={"color": GREY, "dash": "dash", "width": 1}, row=3, col=1)
+        figure.add_hline(
+            y=thresholds[0],
+            line={"color": GREY, "dash": "dash", "width": 1},
+            annotation={"text": f"threshold h = {thresholds[0]:.3g}", "font": {"color": GREY, "size": 11}},
+            row=3,
+            col=1,
+        )
         highest = [np.nanmax(c.statistic) for c in curves.values() if np.isfinite(c.statistic).any()]
         top = min(max([thresholds[0] * 1.2, *highest]), HIGHEST * thresholds[0])
         figure.update_yaxes(range=[-0.1 * top, 1.05 * top], row=3, col=1)
