@@ -46,10 +46,11 @@ AUTOMATIC = 0  # a number that means "as in the paper"
 
 @dataclass(frozen=True)
 class Chosen:
-    """What the widgets say: a trial, or None where they cannot be made into one; and the upload it is about."""
+    """What the widgets say: a trial and the upload it is about, or where in the sidebar it says why there is none."""
 
     trial: Trial | None
     upload: Upload | None = None
+    fault_in: str = ""
 
 
 def choose() -> Chosen:
@@ -77,18 +78,18 @@ def choose() -> Chosen:
         return Chosen(Trial(classes=classes, drift=drift, **values), own)
     except TmlcdError as fault:
         st.sidebar.error(as_text(str(fault)), icon=":material/error:")
-    except _Shown:
-        pass
+    except _Shown as fault:
+        return Chosen(None, fault_in=str(fault))
     return Chosen(None)
 
 
 class _Shown(Exception):
-    """A fault that already stands beside its widget."""
+    """A fault that already stands beside its widget, in this part of the sidebar."""
 
 
 def _complain(fault: TmlcdError) -> NoReturn:
     st.error(as_text(str(fault)), icon=":material/error:")
-    raise _Shown from fault
+    raise _Shown("Data") from fault
 
 
 def _offered(code: str) -> bool:
@@ -116,7 +117,7 @@ def _data(data: str) -> tuple[dict[str, Any], Upload | None]:
             )
             if not folder.strip():
                 st.info("Type the path of a folder with one folder of clips or images per class.")
-                raise _Shown
+                raise _Shown("Data")
             try:
                 found["data"] = local_folder(folder)
                 material_of(found["data"], (), None)
@@ -125,7 +126,7 @@ def _data(data: str) -> tuple[dict[str, Any], Upload | None]:
         elif data == UPLOAD:
             own = upload()
             if own is None:
-                raise _Shown
+                raise _Shown("Data")
             found["data"] = own.path
         elif data == SPEECH:
             found["words"] = _words()
@@ -199,7 +200,7 @@ def _who(threshold: float) -> dict[str, Any]:
         )  # fmt: skip
         if not shown:
             st.error("Choose at least one learner.", icon=":material/error:")
-            raise _Shown
+            raise _Shown("Learners")
         k = int(
             checked(st.number_input, "Neighbours k", AUTOMATIC, 99, AUTOMATIC, key="k", help="k; 0 is ⌈√|T|⌉ (paper).")
         )  # fmt: skip

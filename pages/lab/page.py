@@ -58,7 +58,8 @@ def show() -> None:
     """Everything below the title."""
     chosen = choose()
     faults = st.container()
-    place = st.empty()  # always there: an element more or less above the player would make it start again
+    # Always there: an element more or less above the player would make it start again. It takes no room (shell.css).
+    place = st.container(key="working").empty()
     good: LabRun | None = st.session_state.get(GOOD)
     if chosen.trial is not None:
         try:
@@ -68,7 +69,9 @@ def show() -> None:
             faults.error(as_text(text), icon=":material/error:")
             chosen = None
     if chosen is None or chosen.trial is None:
-        faults.caption("These settings give no run; the last good one is shown.")
+        where = f": see “{chosen.fault_in}” in the sidebar" if chosen and chosen.fault_in else ""
+        instead = "The last good one is shown" if good else "Points in the plane stand in"
+        faults.caption(f"These settings give no run{where}. {instead}.")
     if good is None:
         good = st.session_state[GOOD] = run_with_words(FALLBACK, None, place)
 

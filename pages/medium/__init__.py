@@ -21,6 +21,7 @@ LARGE = 512  # pixels: a larger picture is cropped before anything is done to it
 VOICES = 383  # a word is said in up to 385 voices, pitches and paces
 WRITERS = 170  # every digit was written more often than that
 LAST = "medium:last"
+MISSING = "What the sidebar asks for is missing: this stands in for it."
 
 
 class Medium(NamedTuple):
@@ -40,7 +41,9 @@ def choose_medium() -> Medium:
     with faults_as_messages():
         if (chosen := _chosen()) is not None:
             st.session_state[LAST] = chosen
-    return st.session_state.get(LAST) or Medium(*_digits().media("0", [0, 1]))
+            return chosen
+    last = st.session_state.get(LAST) or Medium(*_digits().media("0", [0, 1]))
+    return last._replace(remark=MISSING)
 
 
 def _chosen() -> Medium | None:
