@@ -29,9 +29,9 @@ def player(
     """Show a run and return the sample under the cursor.
 
     The position comes back when the user pauses, steps or lets go of the scrubber, and the page then runs
-    again; with `on_move=None` the player keeps it to itself and the server stays idle. `start`, `autoplay`
-    and `speed` (samples per second) count when the player first appears; a later run under the same key goes
-    on where it stood.
+    again; with `on_move=None` the player keeps it to itself and the server stays idle. `start` and
+    `autoplay` count when the player first appears; a later run under the same key goes on where it stood. `speed`
+    (samples per second) counts until the user chooses one.
     """
     first = {"begin": 0, "end": run.length - 1}.get(start, start) if isinstance(start, str) else start
     data = run.pack(start=first, autoplay=autoplay, speed=speed, height=height, reports=on_move is not None)

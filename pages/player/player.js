@@ -438,6 +438,7 @@ class Player {
     this.slider.onchange = () => this.report();
     this.clock = element("output", "clock", { "aria-hidden": "true" });
     this.speed = element("select", "speed", { "aria-label": "Speed in samples per second", title: "Speed" });
+    this.speed.onchange = () => (this.speedChosen = true);
     for (const value of SPEEDS) {
       const option = element("option", "", { value });
       option.textContent = `${number(value, 0)}/s`;
@@ -484,12 +485,13 @@ class Player {
     const began = performance.now();
     const run = decode(bytes);
     const first = this.run === null;
+    const otherLength = first || run.length !== this.run.length;
     if (first || run.digest !== this.run.digest) {
       const atEnd = !first && !this.playing && this.time >= this.run.length - 1;
       this.run = run;
       if (first) this.time = Math.min(run.start ?? run.length - 1, run.length - 1);
       else this.time = atEnd ? run.length - 1 : Math.min(this.time, run.length - 1);
-      if (first) this.setSpeed(run.speed ?? run.length / RUN_SECONDS);
+      if (otherLength && !this.speedChosen) this.setSpeed(run.speed ?? run.length / RUN_SECONDS);
       this.slider.max = run.length - 1;
       this.root.setAttribute("aria-label", run.title);
       this.buildCharts();
