@@ -236,6 +236,8 @@ def test_type_is_large_charts_are_sharp_and_clicks_land(room):
             "c => ({pixels: c.width, shown: c.getBoundingClientRect().width, root:"
             " parseFloat(getComputedStyle(document.documentElement).fontSize)})"
         )
+        controls = page.locator(".player .controls").first.bounding_box()
+        assert controls["y"] + controls["height"] <= 720.5, "the controls are in view"
         box = canvas.bounding_box()
         canvas.click(position={"x": box["width"] / 2, "y": box["height"] / 2})
         return found | {"time": int(page.locator(".player").first.get_attribute("data-time")), "wide": page.locator(
