@@ -25,7 +25,7 @@ def invitation() -> None:
     if not addresses:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="medium", key="invitation"):
-        st.image(qr_code(addresses[0]), width=200, alt=f"QR code of {addresses[0]}")
+        st.image(qr_code(addresses[0]), width=260, alt=f"QR code of {addresses[0]}")
         with st.container(gap="small"):
             st.subheader("Join in", anchor=False)
             st.code("\n".join(addresses), language=None)
