@@ -344,11 +344,11 @@ def test_guides_say_what_to_do_and_when():
     run(session, rng, [session.words[i % 3] for i in range(14)])
     guide = session.begin_drift("class-change", old="low", new="<i>up</i>")
     assert "“<i>up</i>”" in guide.sentence and "“low”" in guide.sentence
-    assert guide.accuracy_after == pytest.approx(0.92 * 2 / 3)
+    assert guide.accuracy_after == pytest.approx(0.92 / 2) and guide.often == "low"
     delay = session.settings.delay(round(guide.accuracy_after, 2), 0.92)
     assert guide.between == (delay.usual[0], delay.usual[1] + 5)
     assert f"between {guide.between[0]} and {guide.between[1]} answers" in guide.expectation
-    assert session.begin_drift("new-word", word="extra").kind == "new-word"
+    assert session.begin_drift("new-word", word="extra").often == "extra"
     assert session.words[-1] == "extra"
     assert session.missing() is None  # a new word is met, not taught
     assert "hand" in session.begin_drift("cover").sentence

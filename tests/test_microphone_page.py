@@ -294,6 +294,18 @@ def test_the_next_step_leads_from_the_first_word_to_the_alarm():
     assert visit.guide is None and session.events[-1]["kind"] == "end"
 
 
+def test_the_changed_word_is_asked_for_every_second_time():
+    session = session_of()
+    visit = Visit(draft=session)
+    visit.guide = session.begin_drift("class-change", old=session.words[0], new="other")
+    asked = []
+    for session.seed in range(400):
+        visit.ask()
+        asked.append(visit.asked)
+    shares = [asked.count(word) / len(asked) for word in session.words]
+    assert shares == pytest.approx([0.5, *[0.5 / (len(session.words) - 1)] * (len(session.words) - 1)], abs=0.08)
+
+
 def test_a_judgement_can_be_taken_back():
     at = step(taught(), SAY)
     press(at, "mic:ready:up")

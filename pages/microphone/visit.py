@@ -29,7 +29,7 @@ from tmlcd_core.experiments.live import (
     SessionProject,
     warm_up,
 )
-from tmlcd_core.experiments.live.drifts import describe_drift
+from tmlcd_core.experiments.live.drifts import OFTEN, describe_drift
 from tmlcd_core.features.audio import read_sound
 from tmlcd_core.features.voice import Take, cut_words, open_take
 from tmlcd_core.features.voice.take import LONGEST_TAKE
@@ -294,7 +294,9 @@ class Visit:
         """Choose the next word that the page asks for."""
         session = self.session
         rng = np.random.default_rng([session.seed, len(session.events)])
-        self.asked = str(rng.choice(session.words))
+        often = None if self.guide is None else self.guide.often
+        others = [word for word in session.words if word != often]
+        self.asked = often if often is not None and rng.random() < OFTEN else str(rng.choice(others))
 
     def spoken_for(self, word: str) -> str:
         """What is said for a word: another one, once a change of class was ordered."""

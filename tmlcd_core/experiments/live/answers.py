@@ -60,6 +60,7 @@ class Guide:
     expectation: str  # what will happen
     between: tuple[int, int] | None  # judged answers from now on, four cases of five; None where no alarm is expected
     accuracy_after: float  # that the expectation reckons with
+    often: str | None  # the word to mean every second time, where one has changed or is new
 
 
 @dataclass(frozen=True, eq=False)

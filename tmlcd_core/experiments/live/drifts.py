@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tmlcd_core.experiments.live.session import LiveSession
 
 COVERED = ("muffled", 0.7)  # a hand over the microphone, for the expectation: all above 1 kHz goes
+OFTEN = 0.5  # share of the answers that the changed word is said for: said as seldom as the others it is noticed late
 HARMLESS = 0.08  # a smaller drop is expected to go unnoticed
 FAULTS = tuple(name for name, effect in EFFECTS.items() if effect.kind == "audio")
 KINDS = ("class-change", "new-word", "cover", "speaker", "fault", "end")
@@ -45,7 +46,7 @@ def describe_drift(session: LiveSession, kind: str, what: Mapping[str, Any]) -> 
         raise ConfigError(f"the drift {kind!r} does not take {dict(what)!r} ({error})") from error
     before = _accuracy_now(session)
     expectation, between = _expect(session, before, after, why)
-    return event, Guide(kind, sentence, expectation, between, after)
+    return event, Guide(kind, sentence, expectation, between, after, event.get("old") or event.get("word"))
 
 
 def fault_of(events: Sequence[Event]) -> tuple[str, float] | None:
@@ -64,20 +65,22 @@ def _class_change(session: LiveSession, old: str, new: str) -> Planned:
     if new == old:
         raise ConfigError(f"{new!r} for {old!r} is no change: choose another word to say")
     event = {"do": "drift", "kind": "class-change", "old": old, "new": new}
-    sentence = f"From now on say “{new}” where you said “{old}”. The right answer to it is still “{old}”."
-    after = _accuracy_now(session) * (1 - 1 / len(session.words))
-    return event, sentence, after, f"one word of {len(session.words)} goes wrong, if all are said equally often"
+    sentence = (
+        f"From now on say “{new}” where you said “{old}”, and that every second time. "
+        f"The right answer to it is still “{old}”."
+    )
+    after = _accuracy_now(session) * (1 - OFTEN)
+    return event, sentence, after, f"every second word is wrong, unless “{new}” is taken for “{old}” from the start"
 
 
 def _new_word(session: LiveSession, word: str) -> Planned:
     from tmlcd_core.experiments.live.session import clean_name
 
     name = clean_name(word)
-    known = len(session.words)
     event = {"do": "drift", "kind": "new-word", "word": name}
-    sentence = f"From now on say “{name}”, too, and tell its name when you are asked."
-    after = _accuracy_now(session) * known / (known + 1)
-    return event, sentence, after, f"one word of {known + 1} is unknown, if all are said equally often"
+    sentence = f"From now on say “{name}” every second time, and tell its name when you are asked."
+    after = _accuracy_now(session) * (1 - OFTEN)
+    return event, sentence, after, "every second word is unknown"
 
 
 def _cover(session: LiveSession) -> Planned:
