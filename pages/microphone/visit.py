@@ -296,7 +296,8 @@ class Visit:
         rng = np.random.default_rng([session.seed, len(session.events)])
         often = None if self.guide is None else self.guide.often
         others = [word for word in session.words if word != often]
-        self.asked = often if often is not None and rng.random() < OFTEN else str(rng.choice(others))
+        turn = (self.judged() - self.ordered) % round(1 / OFTEN) == 0
+        self.asked = often if often is not None and turn else str(rng.choice(others))
 
     def spoken_for(self, word: str) -> str:
         """What is said for a word: another one, once a change of class was ordered."""
