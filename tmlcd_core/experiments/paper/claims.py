@@ -207,7 +207,7 @@ def _cit_grows(evidence: Evidence) -> Finding:
     values = {}
     for name in evidence.drifts:
         late = evidence.late(name)
-        values[name] = spread([run.sizes[-1] - run.sizes[-late] for run in evidence.runs(name, "cit")])
+        values[name] = spread([run.sizes[-1] - run.sizes[-late - 1] for run in evidence.runs(name, "cit")])
     return Finding(values, all(v.mean > 0 for v in values.values()))
 
 
