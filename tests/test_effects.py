@@ -71,7 +71,7 @@ def pitch(wave: NDArray) -> float:
 # What holds for every effect.
 
 
-def test_the_issue_s_list_is_there() -> None:
+def test_every_promised_effect_is_there() -> None:
     assert set(AUDIO) == {
         *NOISES, "gain loss", "clipping", "muffled", "echo", "reverberation", "faster speech", "drop-outs",
         "wrong sample rate",
