@@ -250,7 +250,10 @@ def _as_waves(clips: ArrayLike) -> NDArray:
     if waves.ndim == 1:
         waves = waves[None]
     if waves.ndim != 2 or waves.shape[1] == 0 or waves.dtype.kind not in "iuf":
-        raise AudioError(f"clips of type {waves.dtype} and shape {waves.shape}: give numbers (n, samples)")
+        raise AudioError(
+            f"clips of type {waves.dtype} and shape {waves.shape}: give numbers (n, samples); `transform_images` takes "
+            "images"
+        )
     return waves
 
 
