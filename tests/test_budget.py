@@ -118,6 +118,13 @@ def test_the_largest_store_fits_and_one_more_does_not(configuration, b):
     assert not budget(replace(configuration, samples=n + 1)).fits(b)
 
 
+def test_a_board_a_few_bytes_too_small_is_short_of_them():
+    needed = budget(SLOW).needed
+    for ram, fits, free in ((needed, False, -32), (needed + 31, False, -1), (needed + 32, True, 32)):
+        (row,) = what_fits(SLOW, [board("mine", core="cortex-m4", mhz=84, ram=ram, flash=512 * 1024)])
+        assert (row.fits, row.free) == (fits, free)
+
+
 @given(configurations)
 def test_shapes_follow_a_sliding_window(c):
     """Count window positions one by one instead of using a formula."""

@@ -16,7 +16,7 @@ import pytest
 from tmlcd_core import ActiveTinyKNN, CondensingInTime, ExportError, GeneralizedCusum, HybridTinyKNN, TinyKNN
 from tmlcd_core.features import Extractor
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
-from tmlcd_core.mcu import BOARDS, Board, budget, export_firmware
+from tmlcd_core.mcu import BOARDS, Board, Configuration, budget, export_firmware, largest_store
 from tmlcd_core.mcu.budget import STACK
 from tmlcd_core.mcu.device import EmulatedBoard, HostLibrary, build_firmware, make
 
@@ -434,6 +434,18 @@ def test_the_linker_agrees_with_the_budget_of_vector_models(name, store, tmp_pat
     firmware = export_firmware(fitted(name, X, y), store=store)
     device = EmulatedBoard(build_firmware(firmware.write(tmp_path), F401), F401)
     assert 0 <= device.static_bytes() - budget(firmware.configuration).static <= 24
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(
+    ("d", "store", "learner"), [(4, "uint8", "hybrid"), (5, "int16", "hybrid"), (1, "float32", "active")]
+)
+def test_the_largest_store_links(d, store, learner, compiler, tmp_path):
+    """Sizes at which the sum alone leaves a few bytes free: what the linker adds must fit as well."""
+    n = largest_store(Configuration(vector=d, layout="streamed", store=store, learner=learner), F401)
+    X, y = drifting(n=60, d=d)
+    model = HybridTinyKNN(max_size=n) if learner == "hybrid" else ActiveTinyKNN(window=n)
+    assert build_firmware(export_firmware(model.fit(X, y), store=store).write(tmp_path), F401, compiler).exists()
 
 
 def test_a_stray_access_is_caught(tmp_path):

@@ -22,6 +22,7 @@ from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
 from tmlcd_core.mcu.boards import BOARDS, Board, find_board
 from tmlcd_core.mcu.budget import (
+    LINKER_SLACK,
     STACK,
     STORE_BYTES,
     Budget,
@@ -294,7 +295,7 @@ def _check_memory(configuration: Configuration, fused: bool, board: Board) -> No
     if not budget(configuration).fits(board):
         largest = largest_store(configuration, board)
         advice = f"|T| = {largest:,} would fit" if largest else "lower the sampling rate or take a larger board"
-        needed = budget(configuration).needed
+        needed = budget(configuration).needed + LINKER_SLACK
         raise _refuse("memory", value=what, needed=needed, board=board.title, bound=board.ram, advice=advice)
     needed = flash_bytes(configuration, fused)
     if needed > board.flash:
