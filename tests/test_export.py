@@ -159,8 +159,8 @@ def _river_like():
     return Never()
 
 
-def _many_classes():
-    return TinyKNN().fit(np.arange(256.0)[:, None], np.arange(256))
+def _many_classes(n: int, **settings: object) -> TinyKNN:
+    return TinyKNN(**settings).fit(np.arange(float(n))[:, None], np.arange(n))
 
 
 REFUSED = {
@@ -174,7 +174,8 @@ REFUSED = {
     "grid": lambda: export_firmware(vector_model(detector=GeneralizedCusum(spacing=0.02))),
     "probability": lambda: export_firmware(vector_model(add_probability="adaptive")),
     "count": lambda: export_firmware(vector_model(warmup=65_536)),
-    "classes": lambda: export_firmware(_many_classes()),
+    "classes": lambda: export_firmware(_many_classes(256)),
+    "votes": lambda: export_firmware(_many_classes(128, weights="distance")),
     "n_fft": lambda: export_firmware(vector_model(), Extractor(n_fft=500)),
     "extractor": lambda: export_firmware(vector_model(), Extractor()),
     "overflow": lambda: export_firmware(

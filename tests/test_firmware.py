@@ -19,6 +19,7 @@ from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
 from tmlcd_core.mcu import BOARDS, Board, Configuration, budget, export_firmware, largest_store
 from tmlcd_core.mcu.budget import STACK
 from tmlcd_core.mcu.device import EmulatedBoard, HostLibrary, build_firmware, make
+from tmlcd_core.mcu.export import MAX_CLASSES, MAX_CLASSES_BY_DISTANCE
 
 F401, F767, H743 = (BOARDS[name] for name in ("stm32f401", "stm32f767", "stm32h743"))
 COMPILERS = ["zig", *(["gnu"] if shutil.which("arm-none-eabi-gcc") else [])]
@@ -446,6 +447,17 @@ def test_the_largest_store_links(d, store, learner, compiler, tmp_path):
     X, y = drifting(n=60, d=d)
     model = HybridTinyKNN(max_size=n) if learner == "hybrid" else ActiveTinyKNN(window=n)
     assert build_firmware(export_firmware(model.fit(X, y), store=store).write(tmp_path), F401, compiler).exists()
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(("weights", "n"), [("uniform", MAX_CLASSES), ("distance", MAX_CLASSES_BY_DISTANCE)])
+def test_the_votes_of_many_classes_leave_stack_for_interrupts(weights, n, compiler, tmp_path):
+    y = np.arange(n)
+    X = y[:, None].astype(np.float32)
+    model = HybridTinyKNN(max_size=n, weights=weights, condense=False).fit(X, y)
+    device = EmulatedBoard(build_firmware(export_firmware(model).write(tmp_path), F401, compiler), F401)
+    assert len(device.run(records(X[:3], y[:3])).splitlines()) == 3
+    assert device.stack_bytes() < STACK - 512
 
 
 def test_a_stray_access_is_caught(tmp_path):

@@ -48,6 +48,7 @@ VALUE_RANGE = {"int16": (-32_767, 32_767), "uint8": (0, 255)}
 HEADROOM = {"int16": 2.0, "uint8": 1.25}
 
 MAX_CLASSES = 255  # a label is one byte
+MAX_CLASSES_BY_DISTANCE = 127  # votes are counted on the stack, here in doubles: as many bytes as 255 of 32 bits
 MAX_COUNT = 65_535  # batch and warm-up are counted in 16 bits
 MAX_UINT8_FEATURES = (2**32 - 1) // 255**2  # a squared distance between uint8 vectors must fit 32 bits
 GRID_SPACING = 0.01  # of the candidate accuracies: 100 of them
@@ -74,6 +75,7 @@ CANNOT_EXPORT: dict[str, str] = {
     "probability": "add_probability={value!r} is not in the C code: use 1.0.",
     "count": "A batch or warm-up of {value:,} samples does not fit 16 bits: use at most 65,535.",
     "classes": "{value:,} classes do not fit one byte: use at most 255.",
+    "votes": "Votes by distance of {value:,} classes do not fit the stack: use weights='uniform' or at most {bound}.",
     "n_fft": "n_fft={value} is no power of two from 16 to 8192: choose 128, 256 or 512.",
     "extractor": "The extractor gives {value:,} features, the model has {bound:,}: pass its own extractor.",
     "overflow": "A distance of {value:,} uint8 features may overflow 32 bits: use store='int16'.",
@@ -243,6 +245,8 @@ def _labels(model: Any, more: Iterable[Any]) -> tuple[str, ...]:
     every = np.union1d(known, extra) if len(extra) else known
     if len(every) > MAX_CLASSES:
         raise _refuse("classes", value=len(every))
+    if model.weights == "distance" and len(every) > MAX_CLASSES_BY_DISTANCE:
+        raise _refuse("votes", value=len(every), bound=MAX_CLASSES_BY_DISTANCE)
     return tuple(str(label) for label in every.tolist())
 
 
