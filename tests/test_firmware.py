@@ -460,6 +460,16 @@ def test_the_votes_of_many_classes_leave_stack_for_interrupts(weights, n, compil
     assert device.stack_bytes() < STACK - 512
 
 
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_the_stack_starts_at_a_multiple_of_eight(compiler, tmp_path):
+    """As ARM's calling convention wants it, whatever amount of RAM a board of one's own has."""
+    mine = Board("mine", "cortex-m4", 84, 100_004, 512 * 1024)
+    X, y = drifting(n=100)
+    elf = build_firmware(export_firmware(fitted("hybrid", X, y), board=mine).write(tmp_path), mine, compiler)
+    top = int.from_bytes(EmulatedBoard(elf, mine).machine.mem_read(mine.flash_origin, 4), "little")
+    assert top == mine.ram_origin + 100_000
+
+
 def test_a_stray_access_is_caught(tmp_path):
     """The emulator maps the board's memory and nothing else: the check that the checks above rely on."""
     import unicorn
