@@ -163,6 +163,10 @@ def _many_classes(n: int, **settings: object) -> TinyKNN:
     return TinyKNN(**settings).fit(np.arange(float(n))[:, None], np.arange(n))
 
 
+def _far_apart():
+    return TinyKNN().fit(np.array([[-3e38], [3e38]], np.float32), [0, 1])
+
+
 REFUSED = {
     "kind": lambda: export_firmware(object()),
     "not fitted": lambda: export_firmware(HybridTinyKNN()),
@@ -181,6 +185,7 @@ REFUSED = {
     "overflow": lambda: export_firmware(
         TinyKNN().fit(np.zeros((2, 66_052), np.float32), [0, 1]), board="stm32h743", store="uint8"
     ),
+    "range": lambda: export_firmware(_far_apart(), store="uint8"),
     "fused": lambda: export_firmware(vector_model(), fused=True),
     "memory": lambda: export_firmware(vector_model(d=3136, max_size=50), store="float32"),
     "flash": lambda: export_firmware(
@@ -330,6 +335,10 @@ def test_names_survive_the_c_string(tmp_path):
         vector.write_text(f"{value}\n")
         done = subprocess.run([str(folder / "tmlcd-host"), str(vector)], capture_output=True, check=True)
         assert done.stdout.decode() == f"{vector}: 1 {name} 5\n"
+
+
+def test_a_threshold_that_is_never_reached_compiles(tmp_path):
+    make(export_firmware(vector_model(threshold=float("inf"))).write(tmp_path), "host")
 
 
 def test_number_labels_keep_their_order(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -79,6 +80,7 @@ CANNOT_EXPORT: dict[str, str] = {
     "n_fft": "n_fft={value} is no power of two from 16 to 8192: choose 128, 256 or 512.",
     "extractor": "The extractor gives {value:,} features, the model has {bound:,}: pass its own extractor.",
     "overflow": "A distance of {value:,} uint8 features may overflow 32 bits: use store='int16'.",
+    "range": "Features from {value:g} to {bound:g} cannot be scaled to {store}: use store='float32'.",
     "fused": "The fused colour table needs sound in the layout 'compact' or 'streamed': use fused=False.",
     "memory": "{value} needs {needed:,} bytes of RAM and the {board} has {bound:,}: {advice}.",
     "flash": "{value} needs {needed:,} bytes of flash, the {board} has {bound:,}: use fused=False or less T.",
@@ -318,7 +320,11 @@ def grid_of(T: NDArray[np.float32], store: str, sound: bool) -> tuple[float, flo
     else:
         low, high = low - room / 2, high + room / 2
     scale = (highest - lowest) / (high - low or 1.0)
-    return float(np.float32(low - lowest / scale)), float(np.float32(scale))
+    with np.errstate(over="ignore"):
+        grid = float(np.float32(low - lowest / scale)), float(np.float32(scale))
+    if not np.isfinite(grid).all():
+        raise _refuse("range", value=T.min(), bound=T.max(), store=store)
+    return grid
 
 
 def quantise(X: NDArray[np.float32], store: str, offset: float, scale: float) -> NDArray[np.float32]:
@@ -393,7 +399,7 @@ def _config(
     if detector is not None:
         defines += [
             ("", "the change test"),
-            ("TML_THRESHOLD", detector.threshold.hex()),
+            ("TML_THRESHOLD", min(detector.threshold, sys.float_info.max).hex()),  # C has no word for infinity
             ("TML_BATCH", detector.batch),
             ("TML_WARMUP", detector.warmup),
             ("TML_CANDIDATES", len(_candidates())),
