@@ -102,6 +102,14 @@ def test_the_readme_states_the_budget_and_the_classes(sound_model):
         assert f"| {row.name} | {row.size} | {row.bytes:,} |" in readme
 
 
+def test_what_the_reader_must_know_before_flashing_is_said(sound_model):
+    """How much memory the part must have, how the file for a Nucleo's drive is made, who may call what."""
+    files = export_firmware(sound_model, EXTRACTOR, board="stm32f401").files
+    assert "98,304 bytes of RAM and 524,288 of flash" in files["README.md"]
+    assert "make firmware-stm32f401.bin" in files["README.md"]
+    assert "not from an interrupt" in files["README.md"] and "not from an interrupt" in files["tmlcd.h"]
+
+
 def test_the_heap_and_libm_are_not_used():
     sound = HybridTinyKNN(max_size=9).fit(np.eye(2, 153), [0, 1])
     everything = export_firmware(vector_model(weights="distance")).files | export_firmware(sound, EXTRACTOR).files

@@ -526,7 +526,8 @@ def _readme(board: Board, c: Configuration, fused: bool, labels: tuple[str, ...]
     if c.vector is None:
         feed = (
             f"one second of mono sound, {c.sample_rate:,} samples of 16 bits at {c.sample_rate:,} Hz: "
-            "`tml_audio_push` takes them in pieces of any length, as DMA brings them"
+            "`tml_audio_push` takes them in pieces of any length, as DMA brings them, from the main loop and not from "
+            "an interrupt"
         )
     else:
         feed = f"a vector of {c.features:,} floats"
@@ -540,6 +541,7 @@ def _readme(board: Board, c: Configuration, fused: bool, labels: tuple[str, ...]
         ROWS=rows,
         NEEDED=f"{table.needed:,}",
         RAM=f"{board.ram:,}",
+        FLASH=f"{board.flash:,}",
         STATIC=f"{table.static:,}",
         SAMPLE="clip.wav" if c.vector is None else "vector.txt",
         LABEL=labels[0],

@@ -1,6 +1,8 @@
 /* TML-CD on a microcontroller: one second of sound (or a feature vector) in, a decision out, and learning on the way.
  *
  * C99, no heap, no libm. All memory is static: `make size` prints what the budget table promised.
+ * Nothing here may interrupt anything else here: call it all from the main loop, and let interrupts and DMA only fill
+ * the buffers that the loop pushes, long enough for the time that tml_extract and tml_observe take.
  * A loop on the device:
  *
  *     tml_reset();
@@ -22,7 +24,7 @@
 
 typedef struct {
     int32_t prediction; /* code of the class, before learning; its name is tml_class_names[prediction] */
-    uint32_t time;      /* 1 for the first sample after the reset */
+    uint32_t time;      /* 1 for the first sample after the reset; reset again before 2^32, times are compared */
     uint32_t size;      /* |T|, after learning */
     uint32_t alarm;     /* 1 if the change test fired at this sample */
     uint32_t change;    /* if so: the time of the first sample of the new concept, as estimated now */
@@ -48,7 +50,8 @@ double tml_statistic(void);
 /* Forget the clip that was being recorded. */
 void tml_audio_start(void);
 
-/* The next samples of the clip, as they come from the converter. Gives the number of samples the clip has now:
+/* The next samples of the clip, as they come from the converter; not from an interrupt, for in the streamed layout a
+ * full window is transformed here and now. Gives the number of samples the clip has now:
  * complete at TML_SAMPLE_RATE; what comes after that is ignored. */
 uint32_t tml_audio_push(const int16_t *samples, uint32_t count);
 
