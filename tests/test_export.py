@@ -256,6 +256,14 @@ def test_a_board_of_ones_own_is_among_the_files():
     assert "BOARD ?= my-board" in files["Makefile"]
 
 
+def test_an_m7_of_ones_own_needs_no_double_precision():
+    """An STM32F746 stops at the first instruction on doubles; the paper's two M7 have them."""
+    mine = board("stm32f746", core="cortex-m7", mhz=216, ram=320 * 1024, flash=1024 * 1024)
+    files = export_firmware(vector_model(), board=mine).files
+    units = {name: files[f"boards/{name}.mk"].split("-mfpu=")[1].split()[0] for name in ("stm32f746", "stm32f767")}
+    assert units == {"stm32f746": "fpv5-sp-d16", "stm32f767": "fpv5-d16"}
+
+
 # -- the host program ----------------------------------------------------------------------------
 
 

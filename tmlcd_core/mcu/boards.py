@@ -26,7 +26,8 @@ class Board:
     name
         Letters, digits, dashes: it names the linker script.
     core
-        `cortex-m4` (single precision) or `cortex-m7` (double precision).
+        `cortex-m4` (single precision) or `cortex-m7` (the paper's in double precision; a board of one's own is
+        built for single, which is all that some of them have).
     mhz
         Clock.
     ram, flash

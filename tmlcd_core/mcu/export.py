@@ -59,6 +59,8 @@ CORE_FLAGS = {
     "cortex-m4": "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16",
     "cortex-m7": "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16",
 }
+# An M7 that is not one of the paper's may have single precision only (STM32F746): doubles in software run on each.
+ANY_M7 = CORE_FLAGS["cortex-m7"].replace("fpv5-d16", "fpv5-sp-d16")
 ALWAYS = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "knn.h", "knn.c", "learner.c", "report.h",
           "report.c", "stream.h", "stream.c", "host.c", "firmware.c", "board_io.h", "board_io.c",
           "startup.c")  # fmt: skip
@@ -517,7 +519,8 @@ def _linker_script(board: Board) -> str:
 def _board_flags(board: Board) -> str:
     machine = {"stm32f401": "netduinoplus2"}.get(board.name, "none")
     origin = f"FLASH_ORIGIN = 0x{board.flash_origin:08X}"
-    return f"CPU = {CORE_FLAGS[board.core]}\n{origin}\nQEMU_MACHINE = {machine}\n"
+    flags = ANY_M7 if board.core == "cortex-m7" and board.name not in BOARDS else CORE_FLAGS[board.core]
+    return f"CPU = {flags}\n{origin}\nQEMU_MACHINE = {machine}\n"
 
 
 def _readme(board: Board, c: Configuration, fused: bool, labels: tuple[str, ...]) -> str:
