@@ -29,7 +29,7 @@ from tmlcd_core.experiments.live import (
     SessionProject,
     warm_up,
 )
-from tmlcd_core.experiments.live.drifts import OFTEN, describe_drift
+from tmlcd_core.experiments.live.drifts import EVERY, describe_drift
 from tmlcd_core.features.audio import read_sound
 from tmlcd_core.features.voice import Take, cut_words, open_take
 from tmlcd_core.features.voice.take import LONGEST_TAKE
@@ -296,7 +296,7 @@ class Visit:
         rng = np.random.default_rng([session.seed, len(session.events)])
         often = None if self.guide is None else self.guide.often
         others = [word for word in session.words if word != often]
-        turn = (self.judged() - self.ordered) % round(1 / OFTEN) == 0
+        turn = (self.judged() - self.ordered) % EVERY == 0
         self.asked = often if often is not None and turn else str(rng.choice(others))
 
     def spoken_for(self, word: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tmlcd_core.experiments.live.session import LiveSession
 
 COVERED = ("muffled", 0.7)  # a hand over the microphone, for the expectation: all above 1 kHz goes
-OFTEN = 0.5  # share of the answers that the changed word is said for: said as seldom as the others it is noticed late
+EVERY = 2  # answers: once in so many the changed word is said; said as seldom as the others it is noticed late
 HARMLESS = 0.08  # a smaller drop is expected to go unnoticed
 FAULTS = tuple(name for name, effect in EFFECTS.items() if effect.kind == "audio")
 KINDS = ("class-change", "new-word", "cover", "speaker", "fault", "end")
@@ -69,7 +69,7 @@ def _class_change(session: LiveSession, old: str, new: str) -> Planned:
         f"From now on say “{new}” where you said “{old}”, and that every second time. "
         f"The right answer to it is still “{old}”."
     )
-    after = _accuracy_now(session) * (1 - OFTEN)
+    after = _accuracy_now(session) * (1 - 1 / EVERY)
     return event, sentence, after, f"every second word is wrong, unless “{new}” is taken for “{old}” from the start"
 
 
@@ -79,7 +79,7 @@ def _new_word(session: LiveSession, word: str) -> Planned:
     name = clean_name(word)
     event = {"do": "drift", "kind": "new-word", "word": name}
     sentence = f"From now on say “{name}” every second time, and tell its name when you are asked."
-    after = _accuracy_now(session) * (1 - OFTEN)
+    after = _accuracy_now(session) * (1 - 1 / EVERY)
     return event, sentence, after, "every second word is unknown"
 
 
