@@ -15,6 +15,9 @@ from tmlcd_core.viz.palette import styles
 SHOWN = "mic:settings"
 ABILITIES = (0.9, 0.8)  # shares of right answers for which the false alarms are told: as promised, and worse
 CALIBRATED = 0.0  # of the threshold: worked out from the promise
+FALSE_ALARMS = (0.01, 0.02, 0.05, 0.1, 0.2)
+OFFERED = {"batch": (1, 20), "warmup": (4, 60), "k": (1, 15), "max_size": (5, 300), "window": (5, 300)}
+HIGHEST = 30.0  # of the threshold
 
 
 def settings(visit: Visit) -> None:
@@ -25,6 +28,10 @@ def settings(visit: Visit) -> None:
     if st.session_state.get(SHOWN) != stamp(session) or not all(key in st.session_state for key in shown):
         st.session_state.update(shown)
         st.session_state[SHOWN] = stamp(session)
+        if offered(session.settings) != session.settings:
+            visit.say_that(
+                "info", "Some settings of this session are beyond what this page offers: it uses the nearest."
+            )
     with st.expander("Features", icon=":material/graphic_eq:"):
         extractor = st.selectbox(
             "Extractor", list(VOICE_EXTRACTORS), key="mic:extractor", format_func=title,
@@ -33,26 +40,33 @@ def settings(visit: Visit) -> None:
         st.caption(f"{VOICE_EXTRACTORS[extractor].explain} {VOICE_EXTRACTORS[extractor].n_features:,} numbers a take.")
     with st.expander("Learners", icon=":material/school:"):
         looks = styles(LEARNERS)
-        learners = st.multiselect(
+        chosen = st.multiselect(
             "Side by side", LEARNERS, key="mic:learners", format_func=lambda name: looks[name].name,
             help="CIT learns from its errors; Active and Hybrid also watch for changes.",
         )  # fmt: skip
-        k = st.number_input("Neighbours k", 1, 15, key="mic:k", help="How many of the nearest takes vote.")
+        k = st.number_input("Neighbours k", *OFFERED["k"], key="mic:k", help="How many of the nearest takes vote.")
         votes = st.selectbox("Votes", ["distance", "uniform"], key="mic:votes", help="1/distance, or one each.")
-        size = st.number_input("Largest |T|", 5, 300, key="mic:size", help="Takes that Hybrid stores at most.")
-        window = st.number_input("Window ϖ", 5, 300, key="mic:window", help="Last answers that Active can go back to.")
+        size = st.number_input(
+            "Largest |T|", *OFFERED["max_size"], key="mic:size", help="Takes that Hybrid stores at most."
+        )
+        window = st.number_input(
+            "Window ϖ", *OFFERED["window"], key="mic:window", help="Last answers that Active can go back to."
+        )
     with st.expander("Change detection", icon=":material/query_stats:"):
-        batch = st.slider("Batch n", 1, 20, key="mic:n", help="Answers that the test takes in at a time.")
-        warmup = st.slider("Warm-up ξ", 4, 60, key="mic:xi", help="Answers from which it learns how good it is.")
+        batch = st.slider("Batch n", *OFFERED["batch"], key="mic:n", help="Answers that the test takes in at a time.")
+        warmup = st.slider(
+            "Warm-up ξ", *OFFERED["warmup"], key="mic:xi", help="Answers from which it learns how good it is."
+        )
         h = st.slider(
-            "Threshold h", CALIBRATED, 30.0, step=0.5, key="mic:h",
+            "Threshold h", CALIBRATED, HIGHEST, step=0.5, key="mic:h",
             help="The alarm comes when the statistic g reaches it; 0 works it out from the line below.",
         )  # fmt: skip
         alarms = st.select_slider(
-            "False alarms", [0.01, 0.02, 0.05, 0.1, 0.2], key="mic:false", format_func=lambda p: f"{p:.0%}",
+            "False alarms", FALSE_ALARMS, key="mic:false", format_func=lambda p: f"{p:.0%}",
             help="Chance of a false alarm within 100 answers, if 90 % are right; h is worked out from it.",
         )  # fmt: skip
         place = st.empty()
+    learners = tuple(name for name in LEARNERS if name in chosen)  # in whichever order they were chosen
     if not learners:
         st.error("Choose at least one learner.", icon=":material/error:")
         return
@@ -62,12 +76,12 @@ def settings(visit: Visit) -> None:
             old, batch=batch, warmup=warmup, threshold=h or None, false_alarms=alarms, k=int(k), weights=votes,
             max_size=int(size), window=int(window),
         )  # fmt: skip
-        if (extractor, tuple(learners), wanted) != stamp(session):
+        if (extractor, learners, wanted) != stamp(session):
             with visit.alone(), st.spinner("Reading all takes again …"):
-                session.change(extractor, [name for name in LEARNERS if name in learners], wanted)
+                session.change(extractor, learners, wanted)
                 if session.takes:
                     visit.changed()
-                visit.answer = visit.outcome = None
+                visit.look_again()
             st.session_state[SHOWN] = stamp(session)
         test = session.settings
         rates = " and ".join(
@@ -87,18 +101,27 @@ def stamp(session: LiveSession) -> tuple[str, tuple[str, ...], LiveSettings]:
     return session.extractor, session.learners, session.settings
 
 
+def offered(settings: LiveSettings) -> LiveSettings:
+    """The nearest to these that the widgets can show."""
+    if settings.k == "sqrt":
+        settings = replace(settings, k=3)
+    near = {name: min(max(getattr(settings, name), low), high) for name, (low, high) in OFFERED.items()}
+    h = min(settings.threshold, HIGHEST) if settings.threshold else None
+    nearest = min(FALSE_ALARMS, key=lambda share: abs(share - settings.false_alarms))
+    return replace(settings, **near, threshold=h, false_alarms=nearest)
+
+
 def values(session: LiveSession) -> dict[str, Any]:
-    s = session.settings
-    nearest = min((0.01, 0.02, 0.05, 0.1, 0.2), key=lambda p: abs(p - s.false_alarms))
+    s = offered(session.settings)
     return {
         "mic:extractor": session.extractor,
         "mic:learners": list(session.learners),
-        "mic:k": s.k if isinstance(s.k, int) else 3,
+        "mic:k": s.k,
         "mic:votes": s.weights,
         "mic:size": s.max_size,
         "mic:window": s.window,
         "mic:n": s.batch,
         "mic:xi": s.warmup,
         "mic:h": s.threshold or CALIBRATED,
-        "mic:false": nearest,
+        "mic:false": s.false_alarms,
     }
