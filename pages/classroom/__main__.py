@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 LOCAL = ("localhost", "127.0.0.1")
 # As in .streamlit/config.toml, and said again: a user's own configuration is not to loosen them for a whole room.
 SAFE = {
-    "server.maxUploadSize": "10",
+    "server.maxUploadSize": "20",
     "server.enableXsrfProtection": "true",
     "server.enableCORS": "true",
     "client.showErrorDetails": "none",

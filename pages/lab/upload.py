@@ -55,6 +55,7 @@ def upload() -> Upload | None:
     sent = st.file_uploader(
         "Zip of clips or images",
         type="zip",
+        max_upload_size=LIMIT >> 20,
         help="One folder per class with wav, flac, ogg or mp3 clips or jpg or png images; 10 MB at most.",
     )
     known: Upload | None = st.session_state.get(STATE)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from pages.microphone.room import rooms
-from pages.microphone.visit import ADDRESS, STATE, Visit
+from pages.microphone.visit import ADDRESS, STATE, STEP, Visit
 from pages.widgets import as_text
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments.live import LiveSession, session_project
@@ -13,7 +13,7 @@ from tmlcd_core.mcu import BOARDS
 from tmlcd_core.viz.palette import styles
 
 OPEN, TURN = "mic:open", "mic:open:turn"
-MAX_MB = 10
+MAX_MB = 20  # the server's own limit: MOST_TAKES recordings of two seconds
 
 
 def keeping(visit: Visit) -> None:
@@ -66,6 +66,7 @@ def open_file(visit: Visit) -> None:
 def forget(visit: Visit) -> None:
     if visit.room is not None:
         rooms().forget(visit.room)
+    st.session_state.pop(STEP, None)  # it begins anew
     fresh = st.session_state[STATE] = Visit()
     fresh.say_that("info", "All recordings of this session have been removed.")
     st.query_params.pop(ADDRESS, None)
