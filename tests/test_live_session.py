@@ -172,6 +172,40 @@ def test_dropped_and_relabelled_takes_were_never_or_always_so():
         session.drop(spare)
 
 
+def test_what_was_said_last_is_pending_until_it_is_judged():
+    session, rng = taught()
+    assert session.pending() is None
+    answer = session.say(take_of("rise", rng))
+    again = LiveSession.open(session.save()).pending()
+    assert (again.id, again.ballots) == (answer.id, answer.ballots)
+    session.judge(answer.id, "rise")
+    assert session.pending() is None
+
+
+def test_a_removed_word_was_never_named():
+    session, rng = taught()
+    without, _ = taught(("low", "rise"))
+    session.begin_drift("class-change", old="fall", new="other")
+    session.remove_word("fall")
+    assert session.words == without.words and session.counts() == without.counts()
+    assert not any(event["do"] == "drift" for event in session.events)
+    said = take_of("rise", rng)
+    assert session.say(said).ballots == without.say(said).ballots
+    with pytest.raises(DataError, match="stays"):
+        session.remove_word("low")
+
+
+@pytest.mark.parametrize("judged", [3, 20])
+def test_the_guide_through_a_drift_stays_as_it_was_given(judged):
+    session, rng = taught()
+    run(session, rng, ["low"] * judged)
+    given = session.begin_drift("new-word", word="high")
+    run(session, rng, ["fall"] * 15, ["high"] * 15)
+    assert LiveSession.open(session.save()).drift_under_way() == (judged, given)
+    session.begin_drift("end")
+    assert session.drift_under_way() == (judged + 15, None)
+
+
 def test_undo_takes_back_the_last_judgement_only():
     session, rng = taught()
     run(session, rng, ["low", "rise"])

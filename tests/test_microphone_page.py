@@ -6,6 +6,7 @@ import io
 import json
 import os
 import time
+import tomllib
 import uuid
 import zipfile
 from pathlib import Path
@@ -16,15 +17,17 @@ import pytest
 import soundfile
 from streamlit.testing.v1 import AppTest
 
+from pages.classroom.__main__ import SAFE
 from pages.menu import PAGES
 from pages.microphone import sources
+from pages.microphone.keeping import MAX_MB
 from pages.microphone.ready import ready_clip
 from pages.microphone.room import KEPT, Room, Rooms, rooms
 from pages.microphone.visit import GOAL, STATE, Visit
 from pages.recorder import MOST, REMEMBERED
 from tmlcd_core.datasets import FolderSource
 from tmlcd_core.errors import AudioError, DataError
-from tmlcd_core.experiments.live import LiveSession
+from tmlcd_core.experiments.live import MOST_TAKES, LiveSession, LiveSettings
 from tmlcd_core.features.voice import VOICE_EXTRACTORS, open_take
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -308,9 +311,9 @@ def test_a_judgement_can_be_taken_back():
     at = step(taught(), SAY)
     press(at, "mic:ready:up")
     press(at, "mic:judge:no")
-    assert visit_of(at).judged() == 1
+    assert visit_of(at).session.judged == 1
     press(at, "mic:undo")
-    assert visit_of(at).judged() == 0
+    assert visit_of(at).session.judged == 0
     press(at, "mic:judge:up")
     assert visit_of(at).session.labels()[visit_of(at).answer.id] == "up"
 
@@ -322,7 +325,7 @@ def test_words_that_the_page_asks_for_are_judged_without_a_click():
     assert visit.asked in visit.session.words
     asked = visit.asked
     press(at, f"mic:ready:{asked}")
-    assert visit.outcome.word == asked and visit.judged() == 1
+    assert visit.outcome.word == asked and visit.session.judged == 1
 
 
 def test_it_does_not_listen_before_it_was_taught():
@@ -359,6 +362,75 @@ def test_a_word_is_removed_with_its_takes():
     assert visit_of(at).session.counts() == {"yes": 3, "up": 3}
     press(at, "mic:ready:up")
     assert visit_of(at).session.counts() == {"yes": 3, "up": 4} and said(at) == ""
+
+
+def test_an_answer_outlives_a_removed_word_a_reload_and_other_features():
+    at = step(taught(), SAY)
+    press(at, "mic:ready:no")
+    visit_of(at).do(lambda session: session.remove_word("yes"))
+    again = open_page(session=token_of(at))
+    assert again.session_state["mic:step"] == SAY, "a reload leads back to where one was"
+    assert visit_of(again).answer.id == visit_of(at).answer.id
+    again.selectbox(key="mic:extractor").set_value("paper").run()
+    press(again, "mic:judge:no")
+    assert visit_of(again).outcome.word == "no" and not again.warning
+    press(step(again, CHANGE), "mic:begin")
+    assert open_page(session=token_of(at)).session_state["mic:step"] == CHANGE
+
+
+@pytest.mark.parametrize("change", ["drop", "relabel"])
+def test_the_answer_on_screen_follows_its_take(change):
+    at = step(taught(), SAY)
+    for spoken in ("yes", "no"):
+        press(press(at, f"mic:ready:{spoken}"), f"mic:judge:{spoken}")
+    visit, wrong = visit_of(at), visit_of(at).answer.id
+    visit.do(lambda session: session.drop(wrong) if change == "drop" else session.relabel(wrong, "up"))
+    assert visit.answer is None and "mic:undo" not in {button.key for button in at.run().button}
+
+
+def test_undo_in_one_tab_after_an_answer_in_another_leaves_something_to_judge():
+    first = step(taught(), SAY)
+    press(press(first, "mic:ready:yes"), "mic:judge:yes")
+    second = step(open_page(session=token_of(first)), SAY)
+    press(press(second, "mic:ready:no"), "mic:judge:no")
+    press(press(first, "mic:undo"), "mic:judge:no")
+    assert not first.warning and visit_of(first).session.judged == 2
+
+
+def test_a_fault_ends_even_when_a_word_has_lost_its_takes():
+    at = taught()
+    visit_of(at).order("fault", effect="echo")
+    for take, word in list(visit_of(at).session.labels().items()):
+        if word == "up":
+            visit_of(at).do(lambda session, take=take: session.drop(take))
+    press(step(at, CHANGE), "mic:end")
+    assert visit_of(at).session.events[-1]["kind"] == "end" and visit_of(at).guide is None
+
+
+def test_one_reason_is_said_once(monkeypatch):
+    monkeypatch.setattr("tmlcd_core.experiments.live.session.MOST_TAKES", 9)
+    at = press(step(taught(), SAY), "mic:several")
+    assert len(at.warning) == 1 and "at most 9 takes" in said(at)
+
+
+def test_learners_chosen_in_another_order_leave_the_answer_there():
+    at = step(taught(), SAY)
+    at.multiselect(key="mic:learners").set_value(["hybrid", "active", "cit"]).run()
+    press(at, "mic:ready:no")
+    before = visit_of(at).seen
+    at.run()
+    assert visit_of(at).answer is not None and visit_of(at).seen == before
+
+
+@pytest.mark.parametrize(
+    "settings", [{"threshold": 50.0}, {"k": "sqrt"}, {"k": 20}, {"batch": 30, "warmup": 80}, {"false_alarms": 0.03}]
+)
+def test_settings_that_no_widget_shows_become_the_nearest_with_a_sentence(settings):
+    session = LiveSession(["yes", "no"], settings=LiveSettings(**settings))
+    session.teach("yes", open_take((word(), 16_000)))
+    at = upload(open_page(), "made.zip", session.save(), "mic:open")
+    assert "uses the nearest" in said(at)
+    assert visit_of(at).session.counts() == {"yes": 1, "no": 0}
 
 
 def test_other_features_learners_and_settings_keep_the_log():
@@ -589,6 +661,16 @@ def test_what_nobody_has_changed_for_a_day_goes(tmp_path):
     gc.collect()
     assert all_rooms.find(tokens[0]) is None
     assert all_rooms.find(tokens[1]) is not None
+
+
+def test_the_longest_session_can_be_opened_again():
+    limit = tomllib.loads((ROOT / ".streamlit/config.toml").read_text())["server"]["maxUploadSize"]
+    assert limit == MAX_MB == int(SAFE["server.maxUploadSize"])
+    loud = open_take((np.random.default_rng(0).normal(0, 0.3, 32_000) * (np.arange(32_000) > 8_000), 16_000))
+    session = LiveSession(["yes", "no"])
+    empty = len(session.save())
+    session.teach("yes", loud)
+    assert loud.seconds == 2 and empty + MOST_TAKES * (len(session.save()) - empty) < MAX_MB * 2**20
 
 
 def test_tokens_cannot_be_guessed_or_lead_elsewhere(tmp_path):

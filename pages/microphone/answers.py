@@ -9,7 +9,7 @@ from pages.microphone.pictures import card
 from pages.microphone.visit import Alarm, Visit
 from pages.takes import Card, Group, takes
 from pages.widgets import as_text
-from tmlcd_core.experiments.live import Answer, Outcome
+from tmlcd_core.experiments.live import Answer, LiveSession, Outcome
 from tmlcd_core.viz.live import live_figure, told_live
 from tmlcd_core.viz.palette import styles
 
@@ -83,7 +83,7 @@ def judged(visit: Visit, outcome: Outcome) -> None:
     verdict = ":green[Right]" if right == len(outcome.verdicts) else ":red[Wrong]" if right == 0 else "Partly right"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{verdict}**: it was “{as_text(outcome.word)}”, and that is learned now. Say the next word.")
-        st.button("Undo", key="mic:undo", icon=":material/undo:", on_click=visit.act, args=(visit.undo,))
+        st.button("Undo", key="mic:undo", icon=":material/undo:", on_click=visit.act, args=(visit.do, LiveSession.undo))
 
 
 def why(visit: Visit) -> None:

@@ -1,10 +1,12 @@
 """Step 3: a drift to order, with when its alarm is expected."""
 
+from functools import partial
+
 import streamlit as st
 
 from pages.microphone.visit import Visit
 from pages.widgets import as_text
-from tmlcd_core.experiments.live import FAULTS
+from tmlcd_core.experiments.live import FAULTS, LiveSession
 from tmlcd_core.features import EFFECTS
 
 KINDS = {
@@ -35,7 +37,7 @@ def order(visit: Visit) -> None:
         kind = st.selectbox("What is to change?", list(KINDS), format_func=KINDS.__getitem__, key="mic:kind")
         st.caption(ABOUT[kind])
         what = details(visit, kind)
-        judged, needed = visit.judged(), session.settings.warmup
+        judged, needed = session.judged, session.settings.warmup
         if judged < needed:
             st.info(
                 f"First let it see how good it is: {needed - judged} more judged answers without a change, please "
@@ -66,7 +68,7 @@ def details(visit: Visit, kind: str) -> dict[str, object]:
 def under_way(visit: Visit) -> None:
     guide = visit.guide
     assert guide is not None
-    since = visit.judged() - visit.ordered
+    since = visit.session.judged - visit.ordered
     with st.container(border=True):
         st.markdown(f"#### {as_text(guide.sentence)}")
         st.caption(as_text(guide.expectation))
@@ -80,11 +82,7 @@ def under_way(visit: Visit) -> None:
                 state = f"{since} answers since: it is late (expected between {low} and {high}). Is the change as told?"
             st.progress(min(1.0, since / high), text=state)
         st.button(
-            "End this drift", key="mic:end", icon=":material/stop:", on_click=visit.act, args=(end, visit),
+            "End this drift", key="mic:end", icon=":material/stop:", on_click=visit.act,
+            args=(visit.do, partial(LiveSession.begin_drift, kind="end")),
             help="All is as it was at first; then another drift can be ordered.",
         )  # fmt: skip
-
-
-def end(visit: Visit) -> None:
-    visit.order("end")
-    visit.guide = None

@@ -5,16 +5,17 @@ import streamlit as st
 from pages.microphone import answers, changing, sources, teaching
 from pages.microphone.keeping import keeping
 from pages.microphone.settings import settings
-from pages.microphone.visit import Visit, warming
+from pages.microphone.visit import STEP, Visit, warming
 from pages.widgets import as_text
 
 TEACH, SAY, CHANGE = "1 Teach", "2 Say", "3 Change"
-STEP, NEXT = "mic:step", "mic:next"
+NEXT = "mic:next"
 GO = {TEACH: "Teach words", SAY: "Say words", CHANGE: "Change something"}
 CSS = """<style>
 .st-key-mic-answer [data-testid="stMetricValue"] { font-size: clamp(2.2rem, 5cqw + 1.5rem, 4.5rem); line-height: 1.15; }
 .st-key-mic-answer [data-testid="stMetricValue"] > div { white-space: normal; overflow-wrap: anywhere; }
 .st-key-mic-next p { font-size: 1.15rem; }
+@media (max-width: 640px) { [data-testid="stHorizontalBlock"]:has(.st-key-mic-begin) > :last-child { order: -1; } }
 </style>"""
 
 
@@ -25,8 +26,10 @@ def show() -> None:
     visit = Visit.here()
     if NEXT in st.session_state:
         st.session_state[STEP] = st.session_state.pop(NEXT)
-    teaching_now = st.session_state.get(STEP, TEACH) == TEACH
-    sources.take_in(visit, teaching_now)
+    elif STEP not in st.session_state:  # reloaded, or back from another page
+        begun = visit.answer is not None or visit.session.started
+        st.session_state[STEP] = CHANGE if visit.guide is not None else SAY if begun else TEACH
+    sources.take_in(visit, st.session_state[STEP] == TEACH)
     with visit.alone():
         draw(visit)
     visit.keep()
@@ -37,7 +40,7 @@ def draw(visit: Visit) -> None:
         keeping(visit)
         settings(visit)
     step = st.segmented_control(
-        "Step", (TEACH, SAY, CHANGE), default=TEACH, key=STEP, required=True, label_visibility="collapsed",
+        "Step", (TEACH, SAY, CHANGE), key=STEP, required=True, label_visibility="collapsed",
         on_change=visit.said.clear,
     )  # fmt: skip
     teach = step == TEACH
@@ -78,8 +81,7 @@ def next_step(visit: Visit, step: str) -> None:
         told, go = "**Next:** say one of the words and see what it understands.", step
     elif visit.outcome is None:
         told, go = "**Next:** tell it what you said; it learns from that.", step
-    elif visit.judged() < visit.session.settings.warmup:
-        left = visit.session.settings.warmup - visit.judged()
+    elif (left := visit.session.settings.warmup - visit.session.judged) > 0:
         told, go = f"**Next:** say {left} more words, so that it knows how good it is; then change something.", step
     elif step == SAY:
         told, go = "**Next:** change something, and see whether it notices.", CHANGE
@@ -88,7 +90,7 @@ def next_step(visit: Visit, step: str) -> None:
     elif visit.alarms:
         told, go = "**It has noticed.** Go on and watch it recover, or end the drift.", step
     else:
-        told, go = "**Next:** go on saying words, as the box on the right tells you.", step
+        told, go = "**Next:** go on saying words, as the box tells you.", step
     with st.container(horizontal=True, vertical_alignment="center", key="mic-next"):
         st.markdown(told)
         if go != step:

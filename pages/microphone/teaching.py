@@ -1,5 +1,7 @@
 """Step 1: name words and record a few takes of each."""
 
+from functools import partial
+
 import streamlit as st
 
 from pages.microphone.pictures import cards
@@ -62,8 +64,9 @@ def edit_words(visit: Visit) -> None:
         count = session.counts()[word]
         lost = f" and its {count} take{'s' * (count > 1)}" if count else ""
         st.button(
-            f"Remove “{as_text(word)}”{lost}", key=f"mic:remove:{word}", on_click=visit.act, args=(visit.remove, word)
-        )
+            f"Remove “{as_text(word)}”{lost}", key=f"mic:remove:{word}", on_click=visit.act,
+            args=(visit.do, partial(LiveSession.remove_word, word=word)),
+        )  # fmt: skip
 
 
 def add_word(visit: Visit) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ from tmlcd_core.experiments.live import (
     SessionProject,
     warm_up,
 )
-from tmlcd_core.experiments.live.drifts import EVERY, describe_drift
+from tmlcd_core.experiments.live.drifts import EVERY, in_force
 from tmlcd_core.features.audio import read_sound
 from tmlcd_core.features.voice import Take, cut_words, open_take
 from tmlcd_core.features.voice.take import LONGEST_TAKE
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 WORDS = ("yes", "no", "up")
 GOAL = 5  # takes a word after which the next word's turn comes
 UPLOAD = re.compile(r"the upload of \d+ bytes")  # what the core calls bytes without a name
-STATE, ADDRESS = "mic:visit", "session"
+STATE, STEP, ADDRESS = "mic:visit", "mic:step", "session"
 
 
 @dataclass(frozen=True)
@@ -111,21 +111,21 @@ class Visit:
         """Take over what the session has become meanwhile: an answer that is gone, a drift that is under way."""
         assert self.room is not None
         self.seen = self.room.version
+        self.ordered, self.guide = self.session.drift_under_way()
+        self.look_again()
+
+    def look_again(self) -> None:
+        """What is on the screen as the session has it now: what was said last, if it is to be judged, comes first."""
         session = self.session
-        if self.answer is not None and self.answer.id not in session.takes:
-            self.answer = self.outcome = None
         self.next_word()
-        self.ordered, self.guide = 0, None
-        drifts = [at for at, event in enumerate(session.events) if event["do"] == "drift"]
-        if not drifts:
-            return
-        drift, before = session.events[drifts[-1]], session.events[: drifts[-1]]
-        self.ordered = sum(event["do"] == "judge" for event in before)
-        if drift["kind"] == "end":
-            return
-        what = {key: value for key, value in drift.items() if key not in ("do", "kind")}
-        with suppress(TmlcdError):  # a drift of a word that is no more: the session goes on without a guide
-            self.guide = describe_drift(session, drift["kind"], what)[1]
+        if (pending := session.pending()) is not None:
+            self.answer, self.outcome = pending, None
+        elif self.answer is not None:
+            word = None if self.outcome is None else self.outcome.word
+            if self.answer.id not in session.takes or session.labels().get(self.answer.id) != word:
+                self.answer = self.outcome = None
+        if self.asked not in session.words:
+            self.ask()
 
     @property
     def session(self) -> LiveSession:
@@ -187,7 +187,8 @@ class Visit:
         action(*args, **kwargs)
 
     def say_that(self, kind: str, sentence: str) -> None:
-        self.said.append((kind, sentence))
+        if (kind, sentence) not in self.said:  # ten clips may fail for one reason
+            self.said.append((kind, sentence))
 
     @contextmanager
     def faults_said(self, name: str = "") -> Iterator[None]:
@@ -255,38 +256,15 @@ class Visit:
             self.changed()
             self.ask()
 
-    def remove(self, word: str) -> None:
-        """Leave a word out, with its takes: the session as it would be without it."""
-        with self.faults_said(), self.alone() as old:
-            fresh = LiveSession([w for w in old.words if w != word], old.extractor, old.learners, old.settings)
-            for event in old.events:
-                if event["do"] == "teach" and event["word"] != word:
-                    fresh.teach(event["word"], old.takes[event["take"]])
-            if self.room is None:
-                self.draft = fresh
-            else:
-                self.room.session = fresh
-            self.changed()
-            self.next_word()
-
     def waits_for_truth(self) -> bool:
         return self.answer is not None and self.outcome is None
-
-    def undo(self) -> None:
-        with self.faults_said(), self.alone() as session:
-            if session.undo() is not None:
-                self.changed()
-            self.outcome = None
-
-    def judged(self) -> int:
-        return sum(event["do"] == "judge" for event in self.session.events)
 
     def do(self, action: Callable[[LiveSession], object]) -> None:
         """Change the session; a fault is said."""
         with self.faults_said(), self.alone() as session:
             action(session)
             self.changed()
-            self.next_word()
+            self.catch_up()
 
     # -- what is to be said ------------------------------------------------------------------------------------------
 
@@ -296,28 +274,19 @@ class Visit:
         rng = np.random.default_rng([session.seed, len(session.events)])
         often = None if self.guide is None else self.guide.often
         others = [word for word in session.words if word != often]
-        turn = (self.judged() - self.ordered) % EVERY == 0
+        turn = (session.judged - self.ordered) % EVERY == 0
         self.asked = often if often is not None and turn else str(rng.choice(others))
 
     def spoken_for(self, word: str) -> str:
         """What is said for a word: another one, once a change of class was ordered."""
-        for event in reversed(self.session.events):
-            if event["do"] == "drift":
-                if event["kind"] == "class-change" and event["old"] == word:
-                    return str(event["new"])
-                if event["kind"] == "end":
-                    break
-        return word
-
-    def other_speaker(self) -> bool:
-        kinds = [event["kind"] for event in self.session.events if event["do"] == "drift"]
-        return "speaker" in kinds[len(kinds) - kinds[::-1].index("end") if "end" in kinds else 0 :]
+        changes = in_force(self.session.events, "class-change")
+        return next((event["new"] for event in changes if event["old"] == word), word)
 
     def ready(self, word: str, teaching: bool) -> None:
         """A ready-made take instead of a recorded one, each used once."""
         with self.faults_said():
             spoken = word if teaching else self.spoken_for(word)
-            other = self.other_speaker() and not teaching
+            other = bool(in_force(self.session.events, "speaker")) and not teaching
             known = {take.digest for take in self.session.takes.values()}
             clips = (ready_clip(spoken, number, other) for number in count(self.session.number))
             clip = next(clip for clip in clips if open_take(clip).digest not in known)
@@ -340,7 +309,7 @@ class Visit:
             if lacking := session.missing():
                 raise DataError(lacking)
             self.guide = session.begin_drift(kind, **what)
-            self.ordered = self.judged()
+            self.ordered = session.judged
             self.changed()
             self.ask()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,12 +50,10 @@ def describe_drift(session: LiveSession, kind: str, what: Mapping[str, Any]) -> 
     return event, Guide(kind, sentence, expectation, between, after, event.get("old") or event.get("word"))
 
 
-def fault_of(events: Sequence[Event]) -> tuple[str, float] | None:
-    """The simulated fault in force at the end of a log."""
-    for event in reversed(events):
-        if event["do"] == "drift" and event["kind"] in ("fault", "end"):
-            return (event["effect"], event["strength"]) if event["kind"] == "fault" else None
-    return None
+def in_force(events: Sequence[Event], kind: str) -> list[Event]:
+    """The drifts of a kind since all was last as at first, the newest first."""
+    drifts = (event for event in reversed(events) if event["do"] == "drift")
+    return [event for event in takewhile(lambda event: event["kind"] != "end", drifts) if event["kind"] == kind]
 
 
 def _class_change(session: LiveSession, old: str, new: str) -> Planned:
@@ -160,9 +159,8 @@ def _expect(session: LiveSession, before: float, after: float, why: str) -> tupl
     if after > before - HARMLESS:
         return f"{reason} That is too little for an alarm to be expected.", None
     settings = session.settings
-    judged = sum(event["do"] == "judge" for event in session.events)
-    waiting = max(0, settings.warmup - judged)
-    rest = (judged - settings.warmup) % settings.batch  # answers of the batch that is being filled
+    waiting = max(0, settings.warmup - session.judged)
+    rest = (session.judged - settings.warmup) % settings.batch  # answers of the batch that is being filled
     delay = settings.delay(round(after, 2), round(before, 2))
     low, high = delay.usual[0], delay.usual[1] + (settings.batch if rest else 0)
     text = f"{reason} The alarm is then expected between {low} and {high} answers from now"

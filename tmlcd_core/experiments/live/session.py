@@ -6,14 +6,15 @@ import copy
 import time
 import unicodedata
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tmlcd_core.errors import ConfigError, DataError
+from tmlcd_core.errors import ConfigError, DataError, TmlcdError
 from tmlcd_core.experiments.live.answers import Answer, Guide, LiveCurve, Outcome
-from tmlcd_core.experiments.live.drifts import describe_drift, fault_of, heard_through
+from tmlcd_core.experiments.live.drifts import describe_drift, heard_through, in_force
 from tmlcd_core.experiments.live.settings import LEARNERS, LiveSettings
 from tmlcd_core.experiments.live.state import Pupil
 from tmlcd_core.features.voice import DEFAULT_VOICE, VOICE_EXTRACTORS, Take, VoiceExtractor, open_take
@@ -21,7 +22,7 @@ from tmlcd_core.learners import StreamLearner
 
 FEWEST_WORDS, MOST_WORDS = 2, 10
 LONGEST_NAME = 40  # characters
-MOST_TAKES = 300  # about 8 MB on disk: what the app's upload takes
+MOST_TAKES = 300  # of 1.4 s each 13 MB
 GOOD_START = 3  # takes a word from which on it is worth listening
 
 Event = dict[str, Any]
@@ -115,6 +116,16 @@ class LiveSession:
         self.events.append({"do": "word", "word": name})
         return name
 
+    def remove_word(self, word: str) -> None:
+        """Leave a word out with its takes, as if it had never been named."""
+        self._known(word)
+        if self.started or len(self.words) <= FEWEST_WORDS:
+            raise DataError(f"{word!r} stays: answers have been judged, or no {FEWEST_WORDS} words would be left")
+        for take in [take for take, label in self.labels().items() if label == word]:
+            self.drop(take)
+        self.words.remove(word)
+        self.events = [event for event in self.events if word not in (event.get("word"), event.get("old"))]
+
     def teach(self, word: str, take: Take) -> str:
         """Keep a take of a word; its id."""
         self._known(word)
@@ -168,9 +179,14 @@ class LiveSession:
         )
 
     @property
+    def judged(self) -> int:
+        """Answers that have been judged."""
+        return sum(event["do"] == "judge" for event in self.events)
+
+    @property
     def started(self) -> bool:
         """Whether an answer has been judged: what is taught from then on is taught in the middle of a stream."""
-        return any(event["do"] == "judge" for event in self.events)
+        return self.judged > 0
 
     # -- test, then train --------------------------------------------------------------------------------------------
 
@@ -178,18 +194,28 @@ class LiveSession:
         """What each learner makes of a take."""
         if lacking := self.missing():
             raise DataError(lacking)
-        fault = fault_of(self.events)
-        heard = take if fault is None else heard_through(take, *fault, self.number, self.seed)
-        pupils = self._replayed()
+        heard = take
+        for fault in in_force(self.events, "fault")[:1]:
+            heard = heard_through(take, fault["effect"], fault["strength"], self.number, self.seed)
+        self._replayed()
         identity = self._admit(heard)
         self.events.append({"do": "say", "take": identity})
+        return self._answer(identity)
+
+    def pending(self) -> Answer | None:
+        """What the learners make of the last thing said, unless it was judged: a session can be left before that."""
+        said = next((event["take"] for event in reversed(self.events) if event["do"] == "say"), None)
+        return None if said is None or said in self.labels() or self.missing() else self._answer(said)
+
+    def _answer(self, identity: str) -> Answer:
+        pupils = self._replayed()
         began = time.perf_counter()
         x = self._features(identity)
         stored = sorted({take for pupil in pupils.values() for take in pupil.stored()})
         near = np.linalg.norm(np.stack([self._X[take] for take in stored]) - x, axis=1)
         distances = dict(zip(stored, near.tolist(), strict=True))
         ballots = {name: pupil.vote(x, distances) for name, pupil in pupils.items()}
-        return Answer(identity, heard, ballots, time.perf_counter() - began)
+        return Answer(identity, self.takes[identity], ballots, time.perf_counter() - began)
 
     def judge(self, answer: str, word: str) -> Outcome:
         """The truth about an answer: every learner is tested on it, then learns from it."""
@@ -224,6 +250,21 @@ class LiveSession:
             self._name(event["word"])
         self.events.append(event)
         return guide
+
+    def drift_under_way(self) -> tuple[int, Guide | None]:
+        """How many answers were judged when the last drift was ordered or ended, and the guide that was given then."""
+        at = next((i for i in reversed(range(len(self.events))) if self.events[i]["do"] == "drift"), None)
+        if at is None:
+            return 0, None
+        past = copy.copy(self)
+        past.events, past._pupils = self.events[:at], None
+        later = {event["word"] for event in self.events[at:] if event["do"] in ("word", "drift") and "word" in event}
+        past.words = [word for word in self.words if word not in later]
+        what = {key: value for key, value in self.events[at].items() if key != "do"}
+        kind = what.pop("kind")
+        with suppress(TmlcdError):  # the takes that it was ordered by have been dropped: it goes on without a guide
+            return past.judged, None if kind == "end" else describe_drift(past, kind, what)[1]
+        return past.judged, None
 
     def curves(self) -> dict[str, LiveCurve]:
         """How each learner did over the judged answers."""
@@ -318,7 +359,7 @@ class LiveSession:
             if other.digest == take.digest:
                 raise DataError(f"this very recording is there already as take {identity}: record the word again")
         if len(self.takes) >= MOST_TAKES:
-            raise DataError(f"a session holds at most {MOST_TAKES} takes: save it and begin another")
+            raise DataError(f"a session holds at most {MOST_TAKES} takes: save it, forget it and begin another")
         self.number += 1
         identity = f"t{self.number}"
         self.takes[identity] = take
