@@ -262,6 +262,20 @@ def test_a_refused_microphone_says_so_and_the_page_works_without(server):  # noq
         ready(page, "up", "What did you say?")
 
 
+def test_the_space_bar_works_after_a_click_beside_everything_and_after_choosing_a_word(server, tmp_path):  # noqa: F811
+    with opened(f"{server}/microphone", *speaking("no", tmp_path)) as page:
+        page.get_by_role("heading", name="Microphone").click()
+        page.keyboard.press("Space")
+        counted(page, "yes", 1)
+        phase(page, "ready")
+        settle(page)
+        counter(page, "no", 0).click()
+        page.get_by_text("Say “no”", exact=True).wait_for()
+        settle(page)
+        page.keyboard.press("Space")
+        counted(page, "no", 1)
+
+
 def test_a_computer_without_a_microphone_says_so(server):  # noqa: F811
     with opened(f"{server}/microphone", ALLOWED) as page:
         page.locator(".recorder .main").focus()

@@ -297,6 +297,15 @@ def test_the_next_step_leads_from_the_first_word_to_the_alarm():
     assert visit.guide is None and session.events[-1]["kind"] == "end"
 
 
+def test_after_a_reload_the_next_step_is_the_same():
+    at = press(press(step(taught(), SAY), "mic:several"), "mic:several")
+    told = at.markdown[1].value
+    assert "change something" in told and open_page(session=token_of(at)).markdown[1].value == told
+    press(step(at, CHANGE), "mic:begin")
+    assert "as the box tells you" in step(at, SAY).markdown[1].value, "a drift is under way"
+    assert "as the box tells you" in open_page(session=token_of(at)).markdown[1].value
+
+
 def test_the_changed_word_is_asked_for_every_second_time():
     at = step(taught(), CHANGE)
     press(at, "mic:begin")

@@ -79,7 +79,10 @@ def under_way(visit: Visit) -> None:
             elif since <= high:
                 state = f"{since} answers since: the alarm may come any moment now (expected between {low} and {high})."
             else:
-                state = f"{since} answers since: it is late (expected between {low} and {high}). Is the change as told?"
+                state = (
+                    f"{since} answers since: it is late (expected between {low} and {high}). If it is still mostly "
+                    "right, the change is too small to notice: end it and try another."
+                )
             st.progress(min(1.0, since / high), text=state)
         st.button(
             "End this drift", key="mic:end", icon=":material/stop:", on_click=visit.act,

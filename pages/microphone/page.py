@@ -77,20 +77,20 @@ def next_step(visit: Visit, step: str) -> None:
         told, go = f"**Next:** {as_text(lacks)}.", TEACH
     elif step == TEACH:
         told, go = "**Ready.** It knows every word a little: more takes make it better, or let it listen.", SAY
-    elif visit.answer is None:
-        told, go = "**Next:** say one of the words and see what it understands.", step
-    elif visit.outcome is None:
+    elif visit.waits_for_truth():
         told, go = "**Next:** tell it what you said; it learns from that.", step
+    elif not visit.session.started:
+        told, go = "**Next:** say one of the words and see what it understands.", step
+    elif visit.guide is not None and visit.alarms:
+        told, go = "**It has noticed.** Go on and watch it recover, or end the drift.", CHANGE
+    elif visit.guide is not None:
+        told, go = "**Next:** go on saying words, as the box tells you.", CHANGE
     elif (left := visit.session.settings.warmup - visit.session.judged) > 0:
         told, go = f"**Next:** say {left} more words, so that it knows how good it is; then change something.", step
     elif step == SAY:
         told, go = "**Next:** change something, and see whether it notices.", CHANGE
-    elif visit.guide is None:
-        told, go = "**Next:** choose what is to change, and begin.", step
-    elif visit.alarms:
-        told, go = "**It has noticed.** Go on and watch it recover, or end the drift.", step
     else:
-        told, go = "**Next:** go on saying words, as the box tells you.", step
+        told, go = "**Next:** choose what is to change, and begin.", step
     with st.container(horizontal=True, vertical_alignment="center", key="mic-next"):
         st.markdown(told)
         if go != step:

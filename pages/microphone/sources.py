@@ -44,7 +44,8 @@ def prompt(visit: Visit, teaching: bool) -> str:
     if blocked(visit, teaching):
         return ""
     if not visit.asks:
-        return "Say one of the words"
+        often = None if visit.guide is None else visit.guide.often
+        return f"Say “{visit.spoken_for(often)}” every second time" if often else "Say one of the words"
     spoken = visit.spoken_for(visit.asked)
     return f"Say “{spoken}”" + ("" if spoken == visit.asked else f", which now means “{visit.asked}”")
 

@@ -25,7 +25,7 @@ def words(visit: Visit) -> None:
     counts = session.counts()
     st.session_state[PILLS] = visit.word
     st.pills(
-        "Word to say", session.words, key=PILLS, required=True, on_change=turn_to, args=(visit,),
+        "Word to say", session.words, key=PILLS, required=True, wrap=True, on_change=turn_to, args=(visit,),
         format_func=lambda word: f"{as_text(word)} · **{counts[word]}**",
         help=f"Its turn passes to the next word after {GOAL} takes; choose another at any time.",
     )  # fmt: skip
@@ -42,7 +42,7 @@ def turn_to(visit: Visit) -> None:
 def name_words(visit: Visit) -> None:
     st.session_state.setdefault(NAMES, list(visit.draft.words))
     named = st.multiselect(
-        "Your words, two to ten", SUGGESTED, key=NAMES, accept_new_options=True,
+        "Your words, two to ten", SUGGESTED, key=NAMES, accept_new_options=True, wrap=True,
         max_selections=MOST_WORDS, placeholder="Choose or type words", help="Any word can be typed.",
     )  # fmt: skip
     if named != visit.draft.words:

@@ -16,9 +16,11 @@ const CALM = 12; // frames in a row below it before the next word may start
 const LISTEN = 200; // frames from which the noise floor is taken, as their lower fifth
 const SETTLE = 20; // frames after switching on: clicks of the hardware, and a first idea of the noise
 const HINT = 6; // s without a voice after which a hint helps
-const AGAIN = 5000; // ms without an answer after which a take is sent again, then twice that, and so on
+const AGAIN = 5000; // ms without an answer after which a take is sent again, then twice that, and so on …
+const LATEST = 20000; // … up to this: a server that comes back after minutes is not to be waited for as long again
 const MOST = 3; // takes that may wait for the server
 const CLIPPED = 0.99; // of full scale
+const CHOSEN = "[role=radio][aria-checked=true]";
 const BARS = 140; // of the level meter
 
 const SAYS = {
@@ -279,12 +281,14 @@ class Recorder {
     this.show();
   }
 
-  // Space and R work wherever nothing else wants them: in the recorder, or with nothing focused at all.
+  // Space and R work wherever nothing else wants them: in the recorder, with nothing focused but what holds it (a click
+  // beside everything focuses the whole page), or after a choice that pressing again would not change.
   key(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.repeat || ![" ", "r", "R"].includes(event.key)) return;
     const from = event.composedPath()[0];
     const inside = event.composedPath().includes(this.root);
-    if (!inside && document.activeElement && document.activeElement !== document.body) return;
+    const focused = document.activeElement ?? document.body;
+    if (!inside && !focused.contains(this.root.getRootNode().host ?? this.root) && !focused.matches(CHOSEN)) return;
     if (inside && event.key === " " && from !== this.root && from !== this.button) return;
     if (this.button.disabled) return;
     event.preventDefault();
@@ -368,7 +372,7 @@ class Recorder {
     clearTimeout(this.resending);
     if (this.outbox.length === 0) return;
     this.send(this.outbox[0]);
-    this.resending = setTimeout(() => this.post(2 * patience), patience);
+    this.resending = setTimeout(() => this.post(Math.min(2 * patience, LATEST)), patience);
   }
 
   // -------------------------------------------------------------- frames

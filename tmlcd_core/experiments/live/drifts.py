@@ -159,7 +159,9 @@ def _expect(session: LiveSession, before: float, after: float, why: str) -> tupl
     if after > before - HARMLESS:
         return f"{reason} That is too little for an alarm to be expected.", None
     settings = session.settings
-    waiting = max(0, settings.warmup - session.judged)
+    if (waiting := settings.warmup - session.judged) > 0:
+        text = f"Better end this drift, judge {waiting} more answers, and begin again."
+        return f"Too early for an alarm: the test does not know yet how good the answers were. {text}", None
     rest = (session.judged - settings.warmup) % settings.batch  # answers of the batch that is being filled
     delay = settings.delay(round(after, 2), round(before, 2))
     low, high = delay.usual[0], delay.usual[1] + (settings.batch if rest else 0)
@@ -169,6 +171,4 @@ def _expect(session: LiveSession, before: float, after: float, why: str) -> tupl
     text += "."
     if "hybrid" in watching:
         text += " Hybrid also learns from every error: it may have recovered before its test is sure."
-    if waiting:
-        text = f"The test first needs {waiting} more judged answers without a drift to know the accuracy. " + text
-    return text, (low + waiting, high + waiting)
+    return text, (low, high)
