@@ -5,6 +5,7 @@ import gc
 import io
 import json
 import os
+import threading
 import time
 import tomllib
 import uuid
@@ -28,7 +29,7 @@ from pages.recorder import MOST, REMEMBERED
 from tmlcd_core.datasets import FolderSource
 from tmlcd_core.errors import AudioError, DataError
 from tmlcd_core.experiments.live import MOST_TAKES, LiveSession, LiveSettings
-from tmlcd_core.features.voice import VOICE_EXTRACTORS, open_take
+from tmlcd_core.features.voice import VOICE_EXTRACTORS, VOICE_RATE, open_take
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = next(page for page in PAGES if page.url == "microphone")
@@ -314,6 +315,42 @@ def test_the_changed_word_is_asked_for_every_second_time():
     press(at, "mic:several")
     truths = [event["word"] for event in visit.session.events if event["do"] == "judge"]
     assert [word == changed for word in truths] == [True, False] * 5
+
+
+def test_buttons_pressed_again_at_once_keep_every_word_with_its_truth():
+    visit = visit_of(taught())
+    presses = [threading.Thread(target=visit.act, args=(visit.ready_words, 10)) for _ in range(4)]
+    for pressed in presses:
+        pressed.start()
+    for pressed in presses:
+        pressed.join()
+    assert visit.session.judged == 40 and visit.said == [] and not visit.asks
+    for curve in visit.session.curves().values():
+        assert curve.correct.mean() > 0.9, "each clip was judged as the word that it is"
+
+
+def test_a_clip_of_another_word_than_asked_for_is_judged_as_what_it_is():
+    at = step(taught(), SAY)
+    at.toggle(key="mic:asks").set_value(True).run()
+    other = next(word for word in visit_of(at).session.words if word != visit_of(at).asked)
+    press(at, f"mic:ready:{other}")
+    assert visit_of(at).outcome.word == other
+
+
+def test_a_second_press_of_a_judgement_is_harmless():
+    visit = visit_of(press(step(taught(), SAY), "mic:ready:yes"))
+    visit.act(visit.judge, "yes")
+    visit.act(visit.judge, "no")
+    assert visit.outcome.word == "yes" and visit.said == []
+
+
+def test_ready_made_clips_are_heard_through_the_hand():
+    visit = visit_of(taught())
+    visit.order("cover")
+    visit.ready("yes", teaching=False)
+    spectrum = np.abs(np.fft.rfft(visit.answer.take.samples)) ** 2
+    above = np.fft.rfftfreq(len(visit.answer.take.samples), 1 / VOICE_RATE) > 3_000
+    assert spectrum[above].sum() < 0.01 * spectrum.sum()
 
 
 def test_a_judgement_can_be_taken_back():

@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 
 from tmlcd_core.datasets.espeak import SAMPLE_RATE
 from tmlcd_core.datasets.speech import Recipe, SpeechSource
+from tmlcd_core.experiments.live.drifts import COVERED
+from tmlcd_core.features import EFFECTS
 
 # One person of a few moods in a quiet room, as a visitor would be; `other` is the second speaker of the guided drift.
 PERSON = Recipe(
@@ -21,7 +23,11 @@ OTHER = Recipe(**{**PERSON.__dict__, "voices": ("en-us",), "pitches": (80, 90, 9
 
 
 @st.cache_resource(max_entries=64, show_spinner="Speaking the word …")
-def ready_clip(word: str, number: int, other: bool = False) -> tuple[NDArray[np.float32], int]:
-    """Take `number` of a word, and its rate."""
+def ready_clip(word: str, number: int, other: bool = False, covered: bool = False) -> tuple[NDArray[np.float32], int]:
+    """Take `number` of a word, and its rate; of the other speaker, or through a hand over the microphone."""
     source = SpeechSource([word], recipe=OTHER if other else PERSON)
-    return source.media(word, [number])[0], SAMPLE_RATE
+    clips = source.media(word, [number])
+    if covered:
+        effect, strength = COVERED
+        clips = EFFECTS[effect](clips, strength, indices=[number], sample_rate=SAMPLE_RATE)
+    return clips[0], SAMPLE_RATE

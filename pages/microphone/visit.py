@@ -155,6 +155,7 @@ class Visit:
         """Something was done to the session: it gets its place among those that are kept."""
         if self.room is None:
             self.room = rooms().create(self.draft)
+            self.room.lock = self.lock  # which this tab may be waiting for already
         self.room.changed()
         self.seen = self.room.version
 
@@ -182,9 +183,13 @@ class Visit:
     # -- what comes in -----------------------------------------------------------------------------------------------
 
     def act(self, action: Callable[..., None], *args: object, **kwargs: object) -> None:
-        """Do what a button asks for; what was said about the last event is over."""
+        """Do what a button asks for, as a whole: clicked again, Streamlit runs the page in two threads for a while.
+
+        What was said about the last event is over.
+        """
         self.said.clear()
-        action(*args, **kwargs)
+        with self.alone():
+            action(*args, **kwargs)
 
     def say_that(self, kind: str, sentence: str) -> None:
         if (kind, sentence) not in self.said:  # ten clips may fail for one reason
@@ -201,8 +206,13 @@ class Visit:
                 text = text[:1].upper() + text[1:]
             self.say_that("warning", text if name in text else f"{name}: {text}")
 
-    def receive(self, sound: bytes | tuple, teaching: bool, *, long: bool = False, name: str = "") -> None:
-        """A sound from anywhere: a take of the word being taught, a long take to cut, or something to answer."""
+    def receive(
+        self, sound: bytes | tuple, teaching: bool, *, long: bool = False, name: str = "", word: str = ""
+    ) -> None:
+        """A sound from anywhere: a take of the word being taught, a long take to cut, or something to answer.
+
+        `word` is what it is known to be; otherwise the word being taught, or the one that the page has asked for.
+        """
         with self.faults_said(name), self.alone():
             if teaching and (long or (isinstance(sound, bytes) and read_sound(sound, 0.1)[2] > LONGEST_TAKE)):
                 words = cut_words(sound)
@@ -213,14 +223,14 @@ class Visit:
             for remark in take.remarks:
                 self.say_that("info", f"The take is kept, with a remark: {remark}.")
             if teaching:
-                self.teach(take)
-            else:
-                self.answer_to(take)
-
-    def teach(self, take: Take) -> None:
-        self.session.teach(self.word, take)
-        self.changed()
-        self.next_word()
+                self.session.teach(word or self.word, take)
+                self.changed()
+                self.next_word()
+                return
+            self.answer, self.outcome = self.session.say(take), None
+            self.changed()
+            if truth := word or (self.asked if self.asks else ""):
+                self.judge(truth)
 
     def next_word(self) -> None:
         """Stay with a word until it has GOAL takes, then turn to the one that has fewest."""
@@ -240,16 +250,9 @@ class Visit:
             self.cut = {}
             self.next_word()
 
-    def answer_to(self, take: Take) -> None:
-        self.answer = self.session.say(take)
-        self.outcome = None
-        self.changed()
-        if self.asks and self.asked:
-            self.judge(self.asked)
-
     def judge(self, word: str) -> None:
-        """The truth about the last answer."""
-        if self.answer is None:
+        """The truth about the last answer; a second click changes nothing."""
+        if self.answer is None or self.outcome is not None:
             return
         with self.faults_said(), self.alone() as session:
             self.outcome = session.judge(self.answer.id, word)
@@ -282,26 +285,23 @@ class Visit:
         changes = in_force(self.session.events, "class-change")
         return next((event["new"] for event in changes if event["old"] == word), word)
 
-    def ready(self, word: str, teaching: bool) -> None:
-        """A ready-made take instead of a recorded one, each used once."""
+    def ready(self, word: str, teaching: bool, judged: bool = False) -> None:
+        """A ready-made take instead of a recorded one, each used once; it follows the drift that was ordered."""
         with self.faults_said():
             spoken = word if teaching else self.spoken_for(word)
-            other = bool(in_force(self.session.events, "speaker")) and not teaching
+            other, covered = (
+                bool(in_force(self.session.events, kind)) and not teaching for kind in ("speaker", "cover")
+            )
             known = {take.digest for take in self.session.takes.values()}
-            clips = (ready_clip(spoken, number, other) for number in count(self.session.number))
+            clips = (ready_clip(spoken, number, other, covered) for number in count(self.session.number))
             clip = next(clip for clip in clips if open_take(clip).digest not in known)
-            turn, self.word = self.word, word
-            self.receive(clip, teaching)
-            self.word = turn  # of the microphone
-            self.next_word()
+            self.receive(clip, teaching, word=word if teaching or judged or self.asks else "")
 
     def ready_words(self, how_many: int) -> None:
         """So many ready-made words in random order, each answered and judged."""
-        asks, self.asks = self.asks, True
         for _ in range(how_many):
             self.ask()
-            self.ready(self.asked, teaching=False)
-        self.asks = asks
+            self.ready(self.asked, teaching=False, judged=True)
 
     def order(self, kind: str, **what: object) -> None:
         """Begin a drift."""
