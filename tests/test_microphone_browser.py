@@ -262,8 +262,13 @@ def test_a_refused_microphone_says_so_and_the_page_works_without(server):  # noq
         ready(page, "up", "What did you say?")
 
 
-def test_the_space_bar_works_after_a_click_beside_everything_and_after_choosing_a_word(server, tmp_path):  # noqa: F811
+def test_the_space_bar_works_after_the_menu_a_click_beside_everything_and_choosing_a_word(server, tmp_path):  # noqa: F811
     with opened(f"{server}/microphone", *speaking("no", tmp_path)) as page:
+        page.locator("[data-testid=stSidebarNavLink]", has_text="Microphone").click()
+        settle(page)
+        page.keyboard.press("Space")
+        listening(page)
+        page.get_by_role("button", name="Switch off").click()
         page.get_by_role("heading", name="Microphone").click()
         page.keyboard.press("Space")
         counted(page, "yes", 1)

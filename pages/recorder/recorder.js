@@ -20,7 +20,7 @@ const AGAIN = 5000; // ms without an answer after which a take is sent again, th
 const LATEST = 20000; // … up to this: a server that comes back after minutes is not to be waited for as long again
 const MOST = 3; // takes that may wait for the server
 const CLIPPED = 0.99; // of full scale
-const CHOSEN = "[role=radio][aria-checked=true]";
+const IDLE = "a, [role=radio][aria-checked=true]"; // the space bar does nothing to a link, nor to what is chosen already
 const BARS = 140; // of the level meter
 
 const SAYS = {
@@ -282,13 +282,13 @@ class Recorder {
   }
 
   // Space and R work wherever nothing else wants them: in the recorder, with nothing focused but what holds it (a click
-  // beside everything focuses the whole page), or after a choice that pressing again would not change.
+  // beside everything focuses the whole page), or on what they do nothing to.
   key(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.repeat || ![" ", "r", "R"].includes(event.key)) return;
     const from = event.composedPath()[0];
     const inside = event.composedPath().includes(this.root);
     const focused = document.activeElement ?? document.body;
-    if (!inside && !focused.contains(this.root.getRootNode().host ?? this.root) && !focused.matches(CHOSEN)) return;
+    if (!inside && !focused.contains(this.root.getRootNode().host ?? this.root) && !focused.matches(IDLE)) return;
     if (inside && event.key === " " && from !== this.root && from !== this.button) return;
     if (this.button.disabled) return;
     event.preventDefault();
