@@ -183,6 +183,24 @@ def test_several_files_at_once_and_one_bad_among_them():
     assert "b.wav" in said(at) and "a.wav" not in said(at)
 
 
+def test_files_sent_together_are_of_one_word_though_its_turn_passes_on():
+    at = open_page()
+    files = at.file_uploader(key="mic:files:0")
+    for number in range(GOAL + 2):
+        files.upload(f"{number}.wav", sound(word(seed=number)))
+    at.run()
+    assert visit_of(at).session.counts() == {"yes": GOAL + 2, "no": 0, "up": 0}
+
+
+def test_a_take_is_of_the_word_that_was_asked_for_when_it_was_recorded():
+    at = open_page()
+    for number in range(GOAL + 2):
+        sent = {"id": str(uuid.uuid4()), "wav": base64.b64encode(sound(word(seed=number))).decode(), "word": "yes"}
+        at.session_state[sources.RECORDER] = SimpleNamespace(take=sent)
+        at.run()
+    assert not at.exception and visit_of(at).session.counts() == {"yes": GOAL + 2, "no": 0, "up": 0}
+
+
 def test_a_long_file_is_cut_into_words_to_keep_or_to_drop():
     at = taught()
     gap = quiet(0.6)

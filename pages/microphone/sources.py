@@ -26,14 +26,18 @@ def take_in(visit: Visit, teaching: bool) -> None:
     recording = arrived(RECORDER)
     if recording is not None:
         visit.said.clear()
-        visit.receive(recording.wav, teaching, long=recording.long)
+        meant = recording.word if recording.word in visit.session.words and (teaching or visit.asks) else ""
+        visit.receive(recording.wav, teaching, long=recording.long, word=meant)
         recording.acknowledge()
 
 
 def show_recorder(visit: Visit, teaching: bool) -> None:
     """The recorder, and what there is to say about the last take."""
     hold = "Tell it what you said; then it listens again." if not teaching and visit.waits_for_truth() else ""
-    recorder(RECORDER, prompt=prompt(visit, teaching), blocked=blocked(visit, teaching), hold=hold, long=teaching)
+    word = visit.word if teaching else visit.asked if visit.asks else ""
+    recorder(
+        RECORDER, prompt=prompt(visit, teaching), word=word, blocked=blocked(visit, teaching), hold=hold, long=teaching
+    )
     for kind, sentence in visit.said:
         {"info": st.info, "warning": st.warning}[kind](as_text(sentence))
 
@@ -102,11 +106,12 @@ def files(visit: Visit, teaching: bool) -> None:
     if not sent:
         return
     visit.said.clear()
+    word = visit.word if teaching else ""  # of all of them: its turn may pass on meanwhile
     for file in sent:
         if file.size > MAX_MB * 2**20:  # the browser's limit is the browser's
             visit.say_that("warning", f"{file.name}: {file.size / 2**20:.0f} MB; {MAX_MB} MB are the limit")
             continue
-        visit.receive(file.getvalue(), teaching, name=file.name)
+        visit.receive(file.getvalue(), teaching, name=file.name, word=word)
     st.session_state[TURN] = turn + 1  # an empty uploader: each file is taken once
     st.rerun()
 

@@ -26,6 +26,7 @@ class Recording:
     id: str
     wav: bytes
     long: bool
+    word: str  # that was asked for when it was recorded
     done: list[str]
 
     def acknowledge(self) -> None:
@@ -34,13 +35,15 @@ class Recording:
         del self.done[:-REMEMBERED]
 
 
-def recorder(key: str, *, prompt: str = "", blocked: str = "", hold: str = "", long: bool = False) -> None:
+def recorder(
+    key: str, *, prompt: str = "", word: str = "", blocked: str = "", hold: str = "", long: bool = False
+) -> None:
     """Show the recorder, after `arrived` has taken in what it sent: it is told that this has come.
 
-    `prompt` says what to say. With `blocked`, a sentence, nothing can be recorded; with `hold`, another, it does not
-    listen by itself until that is over. `long` offers takes of ten seconds.
+    `prompt` says what to say, and a take brings `word` back. With `blocked`, a sentence, nothing can be recorded; with
+    `hold`, another, it does not listen by itself until that is over. `long` offers takes of ten seconds.
     """
-    data = {"prompt": prompt, "blocked": blocked, "hold": hold, "long": long, "done": _done(key)}
+    data = {"prompt": prompt, "word": word, "blocked": blocked, "hold": hold, "long": long, "done": _done(key)}
     _component(key=key, data=data, on_take_change=lambda: None)
 
 
@@ -56,7 +59,7 @@ def arrived(key: str) -> Recording | None:
         return None
     if sent["id"] in done:
         return None
-    return Recording(sent["id"], _decoded(sent.get("wav")), sent.get("kind") == "long", done)
+    return Recording(sent["id"], _decoded(sent.get("wav")), sent.get("kind") == "long", str(sent.get("word", "")), done)
 
 
 def _decoded(text: object) -> bytes:

@@ -353,16 +353,17 @@ class Recorder {
   begin(kind, voiced) {
     if (!this.mayRecord()) return;
     this.kind = kind;
+    this.word = this.data.word; // another may be asked for before the server has this one
     this.frames = voiced ? this.recent.slice() : [];
     this.root.dataset.started = performance.now().toFixed(0);
     this.to("recording");
   }
 
   finish() {
-    const { frames, kind } = this;
+    const { frames, kind, word } = this;
     this.frames = [];
     this.root.dataset.ended = performance.now().toFixed(0);
-    this.outbox.push({ id: crypto.randomUUID(), kind, wav: base64(wav(frames, this.microphone.rate)) });
+    this.outbox.push({ id: crypto.randomUUID(), kind, word, wav: base64(wav(frames, this.microphone.rate)) });
     this.to("ready");
     if (this.outbox.length === 1) this.post();
   }
