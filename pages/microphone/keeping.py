@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from pages.microphone.room import rooms
-from pages.microphone.visit import ADDRESS, STATE, STEP, Visit
+from pages.microphone.visit import ADDRESS, STATE, Visit
 from pages.widgets import as_text
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments.live import LiveSession, session_project
@@ -66,10 +66,7 @@ def open_file(visit: Visit) -> None:
 def forget(visit: Visit) -> None:
     if visit.room is not None:
         rooms().forget(visit.room)
-    st.session_state.pop(STEP, None)  # it begins anew
-    fresh = st.session_state[STATE] = Visit()
-    fresh.say_that("info", "All recordings of this session have been removed.")
-    st.query_params.pop(ADDRESS, None)
+    Visit.anew()
 
 
 def stm32(visit: Visit) -> None:

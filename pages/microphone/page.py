@@ -73,7 +73,9 @@ def draw(visit: Visit) -> None:
 def next_step(visit: Visit, step: str) -> None:
     """The one thing to do now."""
     lacks = visit.lacks()
-    if lacks is not None:
+    if step == TEACH and visit.cut:
+        told, go = "**Next:** hear the words that were found, drop what is wrong, and keep the rest.", TEACH
+    elif lacks is not None:
         told, go = f"**Next:** {as_text(lacks)}.", TEACH
     elif step == TEACH:
         told, go = "**Ready.** It knows every word a little: more takes make it better, or let it listen.", SAY

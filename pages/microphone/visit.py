@@ -78,14 +78,21 @@ class Visit:
         """This tab's visit, in the session that the address names."""
         visit: Visit = st.session_state.setdefault(STATE, cls())
         if visit.room is not None and visit.room.forgotten:
-            visit = st.session_state[STATE] = cls()
-            visit.say_that("info", "The recordings of this session have been removed.")
-            st.query_params.pop(ADDRESS, None)
+            visit = cls.anew()
         token = st.query_params.get(ADDRESS)
         if visit.room is not None and token is None:
             st.query_params[ADDRESS] = visit.room.token  # back from another page
         elif token is not None and (visit.room is None or visit.room.token != token):
             visit = st.session_state[STATE] = visit.follow(token)
+        return visit
+
+    @classmethod
+    def anew(cls) -> Visit:
+        """A visit that begins with the first step, after the recordings of another were removed."""
+        visit = st.session_state[STATE] = cls()
+        visit.say_that("info", "All recordings of this session have been removed.")
+        st.query_params.pop(ADDRESS, None)
+        st.session_state.pop(STEP, None)
         return visit
 
     def follow(self, token: str) -> Visit:
@@ -220,17 +227,17 @@ class Visit:
                 self.cut |= {f"c{self.cuts}-{i}": take for i, take in enumerate(words)}
                 return
             take = open_take(sound)
-            for remark in take.remarks:
-                self.say_that("info", f"The take is kept, with a remark: {remark}.")
             if teaching:
                 self.session.teach(word or self.word, take)
                 self.changed()
                 self.next_word()
-                return
-            self.answer, self.outcome = self.session.say(take), None
-            self.changed()
-            if truth := word or (self.asked if self.asks else ""):
-                self.judge(truth)
+            else:
+                self.answer, self.outcome = self.session.say(take), None
+                self.changed()
+                if truth := word or (self.asked if self.asks else ""):
+                    self.judge(truth)
+            for remark in take.remarks:
+                self.say_that("info", f"The take is kept, with a remark: {remark}.")
 
     def next_word(self) -> None:
         """Stay with a word until it has GOAL takes, then turn to the one that has fewest."""

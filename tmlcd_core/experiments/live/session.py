@@ -174,9 +174,8 @@ class LiveSession:
         if not absent:
             return None
         names = ", ".join(f"“{word}”" for word in absent)
-        return (
-            f"{names} {'has' if len(absent) == 1 else 'have'} no take yet: record one, or better {GOOD_START}, of each."
-        )
+        have, one = ("has", "one") if len(absent) == 1 else ("have", "one of each")
+        return f"{names} {have} no take yet: record {one}, or better {GOOD_START}."
 
     @property
     def judged(self) -> int:
