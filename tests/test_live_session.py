@@ -234,6 +234,15 @@ def test_what_is_taught_in_the_middle_counts_from_then_on():
     assert all(saved.stored(name) == session.stored(name) for name in session.learners)
 
 
+def test_what_is_taught_after_relabelling_in_the_middle_is_stored_once():
+    session, rng = taught()
+    run(session, rng, ["low", "rise", "fall"])
+    session.relabel("t1", "rise")
+    late = session.teach("low", take_of("low", rng))
+    assert session.stored("cit").count(late) == 1
+    assert session.stored("cit") == LiveSession.open(session.save()).stored("cit")
+
+
 def test_a_relabelled_answer_changes_the_truth():
     session, rng = taught()
     answer = session.say(take_of("low", rng))

@@ -131,7 +131,7 @@ class LiveSession:
         self._known(word)
         identity = self._admit(take)
         self.events.append({"do": "teach", "take": identity, "word": word})
-        if self.started:
+        if self.started and self._pupils is not None:
             self._apply(self.events[-1])
         else:
             self._pupils = None
@@ -395,9 +395,9 @@ class LiveSession:
             self._X |= dict(zip(new, self.voice.transform([self.takes[take] for take in new]), strict=True))
 
     def _apply(self, event: Mapping[str, Any]) -> Outcome:
-        """Let the learners follow one event of the stream."""
+        """Let the learners follow one event of the stream, which they have not seen in a replay."""
         take, word, x = event["take"], event["word"], self._features(event["take"])
-        pupils = self._replayed() if self._pupils is None else self._pupils
+        pupils = self._replayed()
         if event["do"] == "teach":
             for pupil in pupils.values():
                 pupil.take_in(take, x, word)
