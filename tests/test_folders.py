@@ -157,7 +157,7 @@ def test_links(tmp_path: Path) -> None:
     (tmp_path / "data" / "yes" / "loop").symlink_to(tmp_path / "data")
     source = FolderSource(tmp_path / "data")
     assert counts(source) == {"no": 1, "yes": 2}
-    media, kept = source.read("yes", range(2))
+    media, kept, _ = source.read("yes", range(2))
     assert len(media) == len(kept) == 1
     assert source.skipped[os.path.join("yes", "broken.wav")] == "No such file or directory"
 
@@ -261,10 +261,24 @@ def test_unreadable_files_are_skipped_and_the_indices_stay(tmp_path: Path) -> No
 def test_all_unreadable_is_an_error(tmp_path: Path) -> None:
     for i in range(3):
         touch(tmp_path / "yes" / f"{i}.wav")
-    with pytest.raises(DataError, match="none of the 3 files"):
-        FolderSource(tmp_path).check()
-    with pytest.raises(DataError, match=r"no usable clip or image \(yes"):
-        load(FolderSource(tmp_path), ["yes"], 3, Extractor(), cache=FeatureCache(tmp_path / "c"))
+    source = FolderSource(tmp_path)
+    with pytest.raises(DataError, match=r"none of the 3 files .*\(such as yes.*cannot be decoded.*expected one folder"):
+        source.check()
+    for again in (source, FolderSource(tmp_path)):  # whether its files have been looked at before or not
+        with pytest.raises(DataError, match=r"no usable clip or image \(yes"):
+            load(again, ["yes"], 3, Extractor(), cache=FeatureCache(tmp_path / "c"))
+
+
+def test_a_file_that_was_refused_before_is_remembered_with_the_features(tmp_path: Path) -> None:
+    cache, folder = FeatureCache(tmp_path / "cache"), tmp_path / "data"
+    clip(folder / "yes" / "good.wav")
+    touch(folder / "yes" / "bad.wav")
+    source = FolderSource(folder)
+    source.check()
+    load(source, ["yes"], 2, Extractor(), cache=cache)
+    again = FolderSource(folder)
+    load(again, ["yes"], 2, Extractor(), cache=cache)
+    assert again.skipped == source.skipped and list(again.skipped) == [os.path.join("yes", "bad.wav")]
 
 
 def test_images_of_any_kind(tmp_path: Path) -> None:

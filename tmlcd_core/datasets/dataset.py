@@ -42,13 +42,13 @@ class Source(Protocol):
 class PartialSource(Protocol):
     """What a source has besides if only reading shows which of its media are usable: a folder of files.
 
-    `read` gives the usable ones of `indices` and which they are, and puts the others into `skipped` (name
-    -> reason).
+    `read` gives the usable ones of `indices`, which they are, and the others by name with the reason; these it
+    puts into `skipped` too.
     """
 
     skipped: dict[str, str]
 
-    def read(self, label: str, indices: Sequence[int]) -> tuple[NDArray, list[int]]: ...
+    def read(self, label: str, indices: Sequence[int]) -> tuple[NDArray, list[int], dict[str, str]]: ...
 
 
 @runtime_checkable

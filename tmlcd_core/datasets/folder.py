@@ -102,21 +102,21 @@ class FolderSource:
 
     def media(self, label: str, indices: Sequence[int]) -> NDArray:
         """The clips or images of these indices; a `DataError` names the first that cannot be read."""
-        media, kept = self.read(label, indices)
-        for index in indices:
-            if index not in kept:
-                name = printable(self._of(label)[index])
-                raise DataError(f"{name} cannot be used: {self.skipped[name]}")
+        media, _, refused = self.read(label, indices)
+        for name, reason in refused.items():
+            raise DataError(f"{name} cannot be used: {reason}")
         return media
 
-    def read(self, label: str, indices: Sequence[int]) -> tuple[NDArray, list[int]]:
-        """The readable ones of these indices, and which they are; the others go to `skipped`."""
+    def read(self, label: str, indices: Sequence[int]) -> tuple[NDArray, list[int], dict[str, str]]:
+        """The readable ones of these indices, which they are, and why not the others, which go to `skipped` too."""
         files = self._of(label)
         with ThreadPoolExecutor() as pool:  # decoders work outside the interpreter's lock
-            decoded = list(pool.map(lambda i: self._decode(files[i]), indices))
-        kept = [i for i, one in zip(indices, decoded, strict=True) if one is not None]
-        good = [one for one in decoded if one is not None]
-        return (np.stack(good) if good else np.empty((0, 0), np.float32)), kept
+            decoded = list(zip(indices, pool.map(lambda i: self._decode(files[i]), indices), strict=True))
+        refused = {printable(files[i]): one for i, one in decoded if isinstance(one, str)}
+        self.skipped |= refused
+        good = [(i, one) for i, one in decoded if not isinstance(one, str)]
+        media = np.stack([one for _, one in good]) if good else np.empty((0, 0), np.float32)
+        return media, [i for i, _ in good], refused
 
     def check(self, progress: Progress = silent) -> dict[str, int]:
         """Decode every file once; the number of readable ones per class."""
@@ -130,7 +130,11 @@ class FolderSource:
                 done += len(indices)
                 progress(done, total, f"decoding {label}")
         if not any(readable.values()):
-            raise DataError(f"none of the {total} files in {printable(str(self.path))!r} can be read; {EXPECTED}")
+            name = printable(self._files[self.classes[0]][0])
+            raise DataError(
+                f"none of the {total} files in {printable(str(self.path))!r} can be read "
+                f"(such as {name}: {self.skipped[name]}); {EXPECTED}"
+            )
         return readable
 
     def _of(self, label: str) -> list[str]:
@@ -138,7 +142,8 @@ class FolderSource:
             raise DataError(f"no class {label!r} in {printable(str(self.path))!r}; it has {some(self.classes)}")
         return self._files[label]
 
-    def _decode(self, name: str) -> NDArray | None:
+    def _decode(self, name: str) -> NDArray | str:
+        """The clip or image, or why it cannot be used."""
         from tmlcd_core.features import fit_image, load_clip, load_image
 
         path = self.path / name
@@ -154,8 +159,7 @@ class FolderSource:
         except (DataError, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             # Shown to whoever uploaded the file, for whom this machine's paths mean nothing.
-            self.skipped[printable(name)] = printable(reason.replace(str(path), path.name))
-            return None
+            return printable(reason.replace(str(path), path.name))
 
     def _scan(self, progress: Progress) -> tuple[dict[str, list[str]], Kind]:
         root = self._root()

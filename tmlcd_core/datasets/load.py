@@ -146,9 +146,8 @@ def _class_features(
         while part.short:
             turn = range(part.tried, min(part.tried + min(CHUNK, part.wanted - len(part.index)), part.count))
             if isinstance(source, PartialSource):
-                known = set(source.skipped)
-                media, kept = source.read(label, turn)
-                part.skipped |= {name: why for name, why in source.skipped.items() if name not in known}
+                media, kept, refused = source.read(label, turn)
+                part.skipped |= refused
             else:
                 media, kept = source.media(label, turn), list(turn)
             if kept:
