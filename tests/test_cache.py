@@ -258,6 +258,17 @@ def test_unwritable_folder_goes_on_without_a_cache(tmp_path: Path) -> None:
         assert len(load(Vectors(), ["a"], 5, None, cache=FeatureCache(tmp_path / "file" / "cache")).X) == 5
 
 
+def test_a_closed_folder_counts_as_empty(cache: FeatureCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    cache.store("a", "b", ("c",), {"X": np.ones(3)}, {"rows": 3})
+    with monkeypatch.context() as locked:
+        locked.setattr(Path, "glob", closed)
+        assert cache.size() == 0 and cache.entries() == [] and cache.clear() == 0
+    assert cache.size() > 0
+
+
 def test_size_listing_and_clearing(cache: FeatureCache) -> None:
     assert cache.size() == 0 and cache.clear() == 0 and cache.entries() == []
     for source in ("../../evil", "speech", "speech, noisy"):

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tmlcd_core.datasets import FeatureCache, FolderSource, extract_upload, load
+from tmlcd_core.datasets import FeatureCache, FolderSource, extract_upload, load, open_source
 from tmlcd_core.errors import DataError
 from tmlcd_core.features import Extractor
 
@@ -145,6 +145,22 @@ def test_odd_names(tmp_path: Path) -> None:
         with pytest.raises(DataError):
             source.media(label, [0])
     "".join(source.skipped).encode()
+
+
+def test_names_cannot_command_a_terminal(tmp_path: Path) -> None:
+    for folder in ("y\x1b[31mes", "no"):
+        touch(tmp_path / folder / "1\x1b[2J\n.wav")
+    source = FolderSource(tmp_path)
+    assert source.classes == ("no", "y?[31mes") and not source.read("no", [0])[1]
+    assert list(source.skipped) == [os.path.join("no", "1?[2J?.wav")]
+
+
+@pytest.mark.parametrize("path", ["", "~nobody-of-this-name/x", "x" * 300, "/" + "y/" * 3000, "a\0b"])
+def test_strange_paths(path: str) -> None:
+    with pytest.raises(DataError, match="there is no folder"):
+        FolderSource(path)
+    with pytest.raises(DataError, match="neither a folder nor one of"):
+        open_source(path)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,8 @@ def _cache(options: argparse.Namespace) -> Report:
             f"{cache.folder}: {_megabytes(freed)} freed, {_megabytes(cache.size())} left",
         )
     downloads = cache_folder() / "downloads"
-    fetched = sum(path.stat().st_size for path in downloads.rglob("*") if path.is_file())
+    files = (os.path.join(at, name) for at, _, names in os.walk(downloads) for name in names)
+    fetched = sum(os.path.getsize(path) for path in files if os.path.isfile(path))
     lines = [f"{cache.folder}: {_megabytes(cache.size())}"]
     lines += [f"  {name:<20} {one['rows']:>8} rows {_megabytes(one['bytes']):>10}" for name, one in sources.items()]
     lines.append(f"{downloads}: {_megabytes(fetched)} (--clear leaves them; remove the folder by hand)")

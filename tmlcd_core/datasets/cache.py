@@ -30,7 +30,7 @@ class CacheWarning(UserWarning):
 def cache_folder() -> Path:
     """Where this user's caches go: `TMLCD_CACHE`, or else the platform's convention."""
     if chosen := os.environ.get("TMLCD_CACHE"):
-        return Path(chosen).expanduser()
+        return Path(os.path.expanduser(chosen))
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -121,7 +121,7 @@ class FeatureCache:
     def entries(self) -> list[CacheEntry]:
         """Every readable file, in the order of its name."""
         found = []
-        for path in sorted(self.folder.glob(f"*/*{SUFFIX}")):
+        for path in self._files(f"*/*{SUFFIX}"):
             try:
                 meta, size = read_meta(path), path.stat().st_size
                 found.append(CacheEntry(meta["source"], meta["label"], int(meta.get("rows", 0)), size, path))
@@ -132,17 +132,15 @@ class FeatureCache:
     def size(self) -> int:
         """Bytes on disk, left-over temporary files included."""
         total = 0
-        for path in self._files():
-            try:
+        for path in self._files(f"*/*{SUFFIX}", f"*/{TEMPORARY}*"):
+            with contextlib.suppress(OSError):
                 total += path.stat().st_size
-            except OSError:
-                continue
         return total
 
     def clear(self, source: str | None = None) -> int:
         """Remove everything, or what belongs to one source; the number of bytes freed."""
-        freed = 0
-        for path in self._files(source):
+        freed, under = 0, "*" if source is None else _folder_name(source)
+        for path in self._files(f"{under}/*{SUFFIX}", f"{under}/{TEMPORARY}*"):
             try:
                 size = path.stat().st_size
                 path.unlink()
@@ -153,9 +151,12 @@ class FeatureCache:
             freed += size
         return freed
 
-    def _files(self, source: str | None = None) -> list[Path]:
-        under = "*" if source is None else _folder_name(source)
-        return [p for name in (f"*{SUFFIX}", f"{TEMPORARY}*") for p in self.folder.glob(f"{under}/{name}")]
+    def _files(self, *patterns: str) -> list[Path]:
+        """What can be seen of the folder: nothing if it is closed to us."""
+        try:
+            return sorted(path for pattern in patterns for path in self.folder.glob(pattern))
+        except OSError:
+            return []
 
     @staticmethod
     def _sweep(folder: Path) -> None:

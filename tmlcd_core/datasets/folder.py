@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -62,9 +63,9 @@ class FolderSource:
     """
 
     def __init__(self, path: str | Path, progress: Progress = silent) -> None:
-        self.path = Path(path).expanduser()
-        if not self.path.is_dir():
-            raise DataError(f"there is no folder {str(self.path)!r}; {EXPECTED}")
+        self.path = Path(os.path.expanduser(path))
+        if not is_folder(path):
+            raise DataError(f"there is no folder {str(path)!r}; {EXPECTED}")
         self.path = self.path.resolve()
         self.name = printable(self.path.name) or "root"
         self.skipped: dict[str, str] = {}  # file, relative to the folder -> the reason
@@ -212,9 +213,14 @@ class FolderSource:
                 return root
 
 
+def is_folder(path: str | Path) -> bool:
+    """Whether a typed path leads to a folder: unlike `Path`, without complaints about strange or closed ones."""
+    return bool(str(path)) and os.path.isdir(os.path.expanduser(path))
+
+
 def printable(text: str) -> str:
-    """File names may hold bytes that are no text; they are shown as question marks."""
-    return os.fsencode(text).decode("utf-8", "replace")
+    """File names may hold bytes that are no text, and commands to a terminal; they are shown as question marks."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", os.fsencode(text).decode("utf-8", "replace"))
 
 
 def some(names: Sequence[str], most: int = 10) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from tmlcd_core.datasets.dataset import Kind, Source
-from tmlcd_core.datasets.folder import FolderSource
+from tmlcd_core.datasets.folder import FolderSource, is_folder
 from tmlcd_core.datasets.images import (
     CIFAR10,
     FASHION_MNIST,
@@ -119,6 +119,6 @@ def open_source(
         if not download and (missing := info.missing()):
             raise DataError(missing)
         return info.open(Request(words, download, progress))
-    if not Path(name).expanduser().is_dir():
+    if not is_folder(name):
         raise DataError(f"{str(name)!r} is neither a folder nor one of {', '.join(SOURCES)}")
     return FolderSource(name, progress)
