@@ -36,7 +36,7 @@ from tmlcd_core.datasets import (
     sea_stream,
 )
 from tmlcd_core.datasets.arrayfile import read_arrays
-from tmlcd_core.datasets.images import CIFAR10, FASHION_MNIST, IMAGENETTE
+from tmlcd_core.datasets.images import CIFAR10, FASHION_MNIST, IMAGENETTE, Download
 from tmlcd_core.datasets.pack import FILE, PLACE
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.features import EFFECTS, Extractor
@@ -164,6 +164,10 @@ def test_fashion_mnist(
     assert media.shape == (2, 28, 28, 3)
     for channel in range(3):
         np.testing.assert_array_equal(media[..., channel], images[[8, 18]])
+    for path in FASHION_MNIST.folder().rglob("*ubyte"):
+        path.write_bytes(b"garbage")
+    with pytest.raises(DataError, match=r"damaged \(AssertionError\); remove that folder"):
+        open_source("fashion-mnist").count("Bag")
 
 
 def test_imagenette(tmp_path: Path, server: str, torchvision_datasets: object, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,6 +201,23 @@ def test_offline_says_what_is_missing_and_where_it_would_go(
         open_source("cifar10", download=True)
     assert str(CIFAR10.folder()) in str(caught.value) and "\n" not in str(caught.value)
     assert not CIFAR10.present()
+
+
+def test_downloads_at_once_and_cut_short(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut_short(which: Download, root: Path, download: bool = False) -> None:
+        raise EOFError("the archive ended early")
+
+    def arrive_twice(which: Download, root: Path, download: bool = False) -> None:
+        for place in (root, which.folder()):  # by us, and by another process that is a little faster
+            (place / which.holds).mkdir(parents=True)
+            (place / which.holds / "data").touch()
+
+    monkeypatch.setattr(Download, "open", cut_short)
+    with pytest.raises(DataError, match=r"cannot be downloaded.*ended early.*not on this machine"):
+        CIFAR10.fetch()
+    monkeypatch.setattr(Download, "open", arrive_twice)
+    CIFAR10.fetch()
+    assert [path.name for path in CIFAR10.folder().iterdir()] == [CIFAR10.holds]
 
 
 def test_a_wrong_digest_is_refused(

@@ -110,7 +110,7 @@ class Download:
         return cache_folder() / "downloads" / self.name
 
     def present(self) -> bool:
-        return (self.folder() / self.holds).is_dir()
+        return os.path.isdir(self.folder() / self.holds)
 
     def missing(self) -> str | None:
         """One line on what is missing and where it would go, or None."""
@@ -136,12 +136,14 @@ class Download:
             for found in list(partial.iterdir()):
                 if found.is_dir():  # the archives stay behind and go with the folder
                     os.replace(found, self.folder() / found.name)
-            shutil.rmtree(partial)
-        except (OSError, RuntimeError) as error:  # no network, a full disk, a digest that does not match
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise DataError(f"{self.name} cannot be downloaded ({reason}); {self.missing()}") from error
+        except Exception as error:  # no network, a full disk, an archive cut short or of another digest
+            if missing := self.missing():  # or else another process was faster
+                reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+                raise DataError(f"{self.name} cannot be downloaded ({reason}); {missing}") from error
         finally:
             socket.setdefaulttimeout(before)
+            if self.present():
+                shutil.rmtree(partial, ignore_errors=True)
 
     def open(self, root: Path, download: bool = False) -> object:
         """torchvision's own dataset."""
@@ -175,9 +177,10 @@ class DownloadedSource(_Images):
     def _loaded(self) -> tuple[NDArray[np.uint8], NDArray[np.str_]]:
         try:
             found = self._which.open(self._which.folder())
-        except (RuntimeError, OSError, ValueError, EOFError) as error:
+        except (RuntimeError, OSError, ValueError, EOFError, AssertionError) as error:  # as torchvision's readers fail
+            reason = str(error) or type(error).__name__
             raise DataError(
-                f"{self.name} in {self._which.folder()} is damaged ({error}); remove that folder and download it again"
+                f"{self.name} in {self._which.folder()} is damaged ({reason}); remove that folder and download it again"
             ) from error
         names = np.array([name.replace("/", " or ") for name in found.classes])  # type: ignore[attr-defined]
         labels = names[np.asarray(found.targets)]  # type: ignore[attr-defined]
