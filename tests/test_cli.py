@@ -66,6 +66,7 @@ def test_help_names_the_commands(tmp_path: Path) -> None:
         (["data", "make", "digits", "--clips", "many"], "many"),
         (["data", "make", "cifar10", "--json"], "is not on this machine"),
         (["data", "check", "/no/such/folder", "--json"], "there is no folder"),
+        (["data", "pack", "--out", __file__], "cannot be written"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(tmp_path: Path, arguments: list[str], part: str) -> None:

@@ -423,9 +423,11 @@ def test_pack_round_trip(tmp_path: Path) -> None:
         heard, rate = soundfile.read(pack.clips[word][1], dtype="float32")
         assert rate == 22_050
         np.testing.assert_allclose(heard, source.media(word, [1])[0], atol=1 / 32_768)
+    (tmp_path / "data" / "clips" / "somebody's.flac").touch()
     make_pack(tmp_path / "data", source, Extractor(), ("a", "b", "c"), train=10, per_class=40)
     assert set(load_pack(tmp_path / "data").clips) == {"a", "b", "c"}
-    assert not list((tmp_path / "data" / "clips").glob("word*"))
+    heard = {path.name for path in (tmp_path / "data" / "clips").iterdir()}
+    assert heard == {"somebody's.flac", *(f"{word}-{number}.flac" for word in "abc" for number in range(2))}
 
 
 def test_reading_the_pack_needs_numpy_only(tmp_path: Path) -> None:

@@ -140,8 +140,12 @@ def _pack(options: argparse.Namespace) -> Report:
     from tmlcd_core.viz import showcase
 
     words = tuple(options.words or WORDS)
-    size = make_pack(options.out, open_source("speech", words), Extractor(), words, progress=terminal_bar())
-    size += showcase.write(options.out)
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)  # before anybody waits
+        size = make_pack(options.out, open_source("speech", words), Extractor(), words, progress=terminal_bar())
+        size += showcase.write(options.out)
+    except OSError as error:
+        raise DataError(f"{options.out} cannot be written ({error.strerror}); choose another --out") from error
     return Report({"folder": options.out, "bytes": size}, f"{options.out}: {_megabytes(size)}")
 
 

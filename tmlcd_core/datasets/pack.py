@@ -9,10 +9,11 @@ three words and a new one to 2.3 MB: as small as xz makes them, and unpacked in 
 
 from __future__ import annotations
 
+import contextlib
 import io
-import shutil
 import zlib
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -152,8 +153,10 @@ def _levels(differences: NDArray[np.uint8]) -> NDArray[np.uint8]:
 def _write_clips(folder: Path, source: Source, rows: dict[str, int]) -> int:
     import soundfile
 
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    with contextlib.suppress(DataError):  # no pack there yet, or a damaged one
+        for old in chain(*load_pack(folder.parent).clips.values()):
+            old.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
     size = 0
     for word, n in rows.items():
         chosen = range(min(CLIPS, n))
