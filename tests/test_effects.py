@@ -341,6 +341,15 @@ def test_bad_media_and_settings() -> None:
         EFFECTS["echo"](images())
     with pytest.raises(DataError, match="'blur' got float32"):
         EFFECTS["blur"](clips())
+    for effect in EFFECTS.values():
+        with pytest.raises(DataError, match=r"got .* of shape"):
+            effect(clips()[:, :0] if effect.kind == "audio" else images()[:, :0])
+    for rate in (0, 10, 2**31, 22_050.5):  # the room's echo at 2^31 Hz would be 14 GB
+        with pytest.raises(ConfigError, match="sample_rate="):
+            EFFECTS["reverberation"](clips(), sample_rate=rate)  # type: ignore[arg-type]
+    for seed in (-1, 1.5):
+        with pytest.raises(ConfigError, match="seed="):
+            EFFECTS["echo"](clips(), seed=seed)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="1 indices for 4"):
         EFFECTS["echo"](clips(), indices=[0])
     for snr in (-6.0, float("nan")):

@@ -14,6 +14,7 @@ from tmlcd_core.datasets.cache import FeatureCache
 from tmlcd_core.datasets.dataset import Dataset, PartialSource, PreparedSource, Source
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.progress import Progress, silent
+from tmlcd_core.validation import whole_number
 
 if TYPE_CHECKING:
     from tmlcd_core.features import Effect, Extractor
@@ -182,6 +183,7 @@ class _Way:
             raise ConfigError(f"{name} holds clips, which need an extractor; give Extractor()")
         if self.extractor is not None and kind == "vector":
             raise ConfigError(f"{name} holds vectors, which need no extractor; give None")
+        whole_number("seed", self.seed, 0)
         if self.effect is not None and self.effect.kind != kind:
             raise ConfigError(f"{self.effect.name!r} is for {self.effect.kind}, and {name} holds {kind}")
 

@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.features import audio_effects as audio
 from tmlcd_core.features import image_effects as image
+from tmlcd_core.features.audio import MAX_RATE
+from tmlcd_core.validation import whole_number
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ class Effect:
         stream, 0 to n - 1 unless told.
         """
         media = np.asarray(media)
-        self._check(media)
+        self._check(media, sample_rate)
+        seed = whole_number("seed", seed, 0)
         strengths = _strengths(strength, len(media))
         numbers = range(len(media)) if indices is None else indices
         if len(numbers) != len(media):
@@ -76,13 +79,14 @@ class Effect:
                 changed[i] = self.change(media[i], strengths[i], rng)
         return changed
 
-    def _check(self, media: NDArray) -> None:
+    def _check(self, media: NDArray, sample_rate: int) -> None:
         if self.kind == "audio":
             fits, wanted = media.ndim == 2 and media.dtype.kind == "f", "floating-point clips (n, samples)"
+            whole_number("sample_rate", sample_rate, 1_000, MAX_RATE)
         else:
             fits = media.ndim == 4 and media.dtype == np.uint8 and media.shape[-1] == 3
             wanted = "uint8 images (n, height, width, 3)"
-        if not fits:
+        if not fits or 0 in media.shape[1:]:
             raise DataError(f"{self.name!r} got {media.dtype} of shape {media.shape}: give {wanted}")
 
 
