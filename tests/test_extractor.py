@@ -231,6 +231,13 @@ def test_select_filters_ranks_mean_activation() -> None:
     clips = rng.normal(0, 0.1, (4, RATE)).astype(np.float32)
     activity = every.transform(clips).reshape(4, 64, -1).mean(axis=(0, 2))
     assert select_filters(clips, 1) == (int(activity.argmax()),)
+    assert select_filters(clips[0], 3) == select_filters(clips[:1], 3)
+
+
+def test_one_image_is_a_set_of_one() -> None:
+    image = np.random.default_rng(11).integers(0, 256, (60, 80, 3), dtype=np.uint8)
+    np.testing.assert_array_equal(Extractor().transform_images(image), Extractor().transform_images([image]))
+    assert select_filters(image, 3) == select_filters([image], 3)
 
 
 def test_the_shipped_stem() -> None:
@@ -293,8 +300,9 @@ def test_bad_media_are_named() -> None:
         fit_image(np.zeros((2, 10_000, 3), np.uint8))
     with pytest.raises(ConfigError, match="batch_size=0"):
         Extractor().transform(clips[:1], batch_size=0)
-    with pytest.raises(ConfigError, match="f=65"):
-        select_filters(clips, 65)
+    for f in (65, 1.5):
+        with pytest.raises(ConfigError, match=f"f={f}"):
+            select_filters(clips, f)
     with pytest.raises(DataError, match="empty"):
         select_filters([], 1)
 

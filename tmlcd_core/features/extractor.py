@@ -181,7 +181,11 @@ class Extractor:
         batch_size: int = IMAGE_BATCH,
         progress: Progress = silent,
     ) -> NDArray[np.float32]:
-        """Features (n, f * 56 * 56) of uint8 images (height, width, 3) or (height, width), of any sizes."""
+        """Features (n, f * 56 * 56) of uint8 images (height, width, 3) or (height, width), of any sizes.
+
+        One image (height, width, 3) gives (1, f * 56 * 56).
+        """
+        images = _several(images)
         features = np.empty((len(images), int(np.prod(self.image_shape))), np.float32)
         for start in _batches(len(images), batch_size, progress, "images"):
             cropped = np.stack([fit_image(image) for image in images[start : start + batch_size]])
@@ -231,8 +235,7 @@ def select_filters(
     media are images, anything else clips at the extractor's sample rate. On ImageNet it gives filter 51 for
     f = 1.
     """
-    if not 1 <= f <= N_FILTERS:
-        raise ConfigError(f"f={f}: choose from 1 to {N_FILTERS} filters")
+    f, media = whole_number("f", f, 1, N_FILTERS), _several(media)
     if len(media) == 0:
         raise DataError("the reference set is empty: give at least one image or clip")
     every = replace(extractor or Extractor(), filters=tuple(range(N_FILTERS)))
@@ -243,6 +246,12 @@ def select_filters(
         maps = every.transform_images(part) if images else every.transform(np.asarray(part))
         total += maps.reshape(len(part), N_FILTERS, -1).mean(axis=2, dtype=np.float64).sum(axis=0)
     return tuple(np.argsort(-total, kind="stable")[:f].tolist())
+
+
+def _several(media: NDArray | Sequence[NDArray]) -> NDArray | Sequence[NDArray]:
+    """One clip (samples,) or image (height, width, 3) as a set of one; a set as it is."""
+    shape = media.shape if isinstance(media, np.ndarray) else ()
+    return [np.asarray(media)] if len(shape) == 1 or (len(shape) == 3 and shape[2] == 3) else media
 
 
 def _as_waves(clips: ArrayLike) -> NDArray:
