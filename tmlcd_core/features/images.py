@@ -25,7 +25,7 @@ def load_image(source: str | Path | bytes | BinaryIO) -> NDArray[np.uint8]:
 
     Of an animation the first picture; transparent parts become white; 16-bit greys keep their high byte.
     """
-    from PIL import Image, ImageOps
+    from PIL import Image, ImageOps, UnidentifiedImageError
 
     with open_source(source, DataError) as (file, name):
         # Decoders of damaged files fail in many ways; whatever they raise, the file is to blame.
@@ -39,7 +39,10 @@ def load_image(source: str | Path | bytes | BinaryIO) -> NDArray[np.uint8]:
         except Image.DecompressionBombError as error:
             raise DataError(f"{name} has too many pixels: give at most {MAX_PIXELS // 10**6} megapixels") from error
         except Exception as error:
-            raise DataError(f"{name} cannot be decoded: give a jpg or png image ({error})") from error
+            reason = (
+                "no image" if isinstance(error, UnidentifiedImageError) else error
+            )  # Pillow names an object's address
+            raise DataError(f"{name} cannot be decoded: give a jpg or png image ({reason})") from error
 
 
 def fit_image(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
