@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # the child has the standard library only: it starts in 20 ms
 SAMPLE_RATE = 22_050  # Hz, what eSpeak NG gives
 FASTEST = 450  # words a minute, eSpeak NG's limit
 PATIENCE = 120.0  # s: a word's utterances take well under one
+MOST = 3 * SAMPLE_RATE  # samples after which an utterance is cut off: nobody wants more, and long numbers are endless
 
 # From espeak-ng's speak_lib.h.
 _SYNCHRONOUS = 2  # audio output: the synthesis calls back before it returns
@@ -48,6 +49,8 @@ class Utterance(NamedTuple):
 
 def speak(utterances: Sequence[Utterance]) -> list[NDArray[np.int16]]:
     """Speak each utterance in turn, in a fresh process: 16-bit samples at 22,050 Hz, the same bytes always.
+
+    One that takes more than three seconds is cut off there.
 
     Examples
     --------
@@ -99,7 +102,7 @@ def _child(library: str) -> None:
     def receive(samples: int | None, count: int, _events: int | None) -> int:
         if samples and count > 0:
             pieces.append(ctypes.string_at(samples, 2 * count))
-        return 0
+        return int(sum(map(len, pieces)) > 2 * MOST)  # 1 stops it
 
     callback = callback_type(receive)  # a name of its own: ctypes keeps no reference
     rate = lib.espeak_Initialize(_SYNCHRONOUS, 0, b".", _NO_EXIT)

@@ -2,8 +2,8 @@
 
 The recipe follows the Synthetic Speech Commands Dataset (Buchner, 2017), on which the paper measured its
 Table 1. What is not known of it (its recordings of noise, how the authors cut its clips) is replaced by a few
-numbers of `Recipe`, chosen on half of the words so that Table 1 comes out (on the other half, 11 of its 12 numbers
-do): see `benchmarks/tune_speech.py`.
+numbers of `Recipe`, chosen on half of the words so that Table 1 comes out; how well it does on the other half is told
+in `benchmarks/tune_speech.py`.
 """
 
 from __future__ import annotations
@@ -227,6 +227,8 @@ def spoken_text(word: str) -> str:
     """What is said for a typed word: its letters, digits, apostrophes and hyphens, if there are any."""
     if len(word) > MAX_WORD:
         raise DataError(f"{word[:MAX_WORD]!r}… has {len(word)} characters: a word may have {MAX_WORD}")
+    if any(unicodedata.category(c) in ("Cc", "Cs") and not c.isspace() for c in word):
+        raise DataError(f"{word!r} holds characters that are no text: type a word")
     kept = (c if c.isalnum() or c in "'’-" or unicodedata.category(c)[0] == "M" else " " for c in word)
     text = " ".join(unicodedata.normalize("NFC", "".join(kept)).split())
     if not any(c.isalnum() for c in text):
