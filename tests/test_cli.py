@@ -127,6 +127,8 @@ def test_check(tmp_path: Path, clips: Path) -> None:
     assert list(found["skipped"]) == [os.path.join("yes", "bad.wav")]
     done = run(tmp_path, "data", "check", str(clips))
     assert done.returncode == 0 and "6 usable audio files" in done.stdout and "1 files skipped" in done.stdout
+    done = run(tmp_path, "run", "--data", str(clips), "--drift", "none", "--learners", "cit", "--runs", "1", "--json")
+    assert said(done)["runs"] == 1 and "warning: 1 file is left out" in done.stderr and "data check" in done.stderr
     for path in clips.rglob("*.wav"):
         path.write_bytes(b"")
     done = run(tmp_path, "data", "check", str(clips), "--json")

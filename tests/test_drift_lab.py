@@ -290,6 +290,7 @@ BAD = {
     "link": link(),
     "bomb": zipped({f"cat/{i}.wav": bytes(30 * 2**20) for i in range(4)}),
     "too large": b"P" * (LIMIT + 1),
+    "nothing readable": zipped({"cat/a.png": b"x", "dog/b.png": b"y"}),
 }
 
 
@@ -302,7 +303,7 @@ def test_a_bad_upload_is_refused_with_a_reason(content):
 
 def test_a_good_upload_runs_in_its_own_folder_and_goes_with_it():
     own = unpack("id", "mine.zip", zipped(pictures(50) | {"cat/broken.png": b"no"}))
-    assert "cat: 51" in own.told
+    assert "cat: 50" in own.told and "1 file is left out, such as cat/broken.png (" in own.told
     trial = Trial(own.path, classes=2, drift="class-change", per_class=100, train=5)
     stream = trial.stream(trial.material(FeatureCache(own.cache)))
     assert 60 <= len(stream) <= 100
@@ -381,6 +382,15 @@ def test_a_folder_that_is_not_there_is_a_message_at_its_widget(folder):
     assert not at.exception
     assert "there is no folder" in at.sidebar.error[0].value
     assert code(at), "a first visit by a bad link still shows a run"
+
+
+def test_a_folder_says_what_of_it_is_of_no_use(tmp_path):
+    for name, content in (pictures(50) | {f"{label}/broken.png": b"no" for label in ("cat", "dog", "owl")}).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    at = lab(data="Folder on this computer", folder=str(tmp_path), per_class="100", **{"lambda": "2"})
+    assert not at.exception and not at.error
+    assert any("3 files are left out, such as" in caption.value for caption in at.caption)
 
 
 def test_a_zip_of_pictures_runs_and_a_bad_one_after_it_changes_nothing():

@@ -235,6 +235,20 @@ def test_sizes_that_fit():
         fitting_sizes(table(), "none", ["maybe"])
 
 
+def test_sizes_fit_what_of_a_folder_can_be_read(tmp_path):
+    from PIL import Image
+
+    for label in ("cat", "dog"):
+        (tmp_path / label).mkdir()
+        for i in range(12):
+            Image.new("RGB", (8, 8)).save(tmp_path / label / f"{i}.png")
+    (tmp_path / "cat" / "3.png").write_bytes(b"broken")
+    material = SourceMaterial(tmp_path)
+    train, per_class = fitting_sizes(material, "labels-swapped")
+    assert (train, per_class) == (2, 4) and len(material.skipped) == 1
+    compose(make_scenario("labels-swapped", 2, per_class, train), material)
+
+
 def test_a_sample_s_medium_gives_its_features():
     """From the id of a sample in a noisy stream to its picture, and through the extractor to its features."""
     material = SourceMaterial("digits")

@@ -82,6 +82,8 @@ def show() -> None:
             f"The data give a stream of {good.scenario.length} samples; the test needs {needed} (ξ + n) for its first "
             "statistic. Choose a smaller warm-up ξ and batch n, or give more data."
         )
+    if good.remark:
+        faults.caption(as_text(good.remark))
     words = ", ".join(good.scenario.start.classes)
     title = f"Drift lab: {good.trial.drift}, {words}"
     charts = st.container()

@@ -13,10 +13,11 @@ import streamlit as st
 
 from pages.lab.upload import Upload
 from tmlcd_core.datasets import FeatureCache
+from tmlcd_core.datasets.folder import left_out
 from tmlcd_core.experiments import Metrics, Scenario, Stream, compose
 from tmlcd_core.experiments.closeup import Closeup, closeup
 from tmlcd_core.experiments.experiment import LearnerRun
-from tmlcd_core.experiments.material import Material
+from tmlcd_core.experiments.material import Material, SourceMaterial
 from tmlcd_core.experiments.trial import Trial
 from tmlcd_core.learners import Trace
 from tmlcd_core.progress import Progress
@@ -31,12 +32,13 @@ MOST_PREPARED = 32  # streams of one visit that are remembered to be ready
 class LabRun:
     """A trial that has run. It holds names, not arrays: what a session keeps of it weighs nothing.
 
-    `upload` keeps the folder of the visitor's own data alive.
+    `upload` keeps the folder of the visitor's own data alive; `remark` tells which files of a folder are of no use.
     """
 
     trial: Trial
     scenario: Scenario
     upload: Upload | None
+    remark: str = ""
 
     @property
     def material(self) -> Material:
@@ -91,13 +93,16 @@ class LabRun:
 def run(trial: Trial, own: Upload | None, progress: Progress) -> LabRun:
     """Run the learners of a trial over its stream."""
     about = trial.about_stream
-    ready: dict[Trial, Scenario] = st.session_state.setdefault(PREPARED, {})
+    ready: dict[Trial, tuple[Scenario, str]] = st.session_state.setdefault(PREPARED, {})
     if about not in ready:
         while len(ready) >= MOST_PREPARED:
             ready.pop(next(iter(ready)))
         material = material_of(trial.data, trial.words, own.cache if own else None)
-        ready[about] = trial.prepare(material, progress)
-    found = LabRun(trial, ready[about], own)
+        scenario = trial.prepare(material, progress)
+        is_folder = isinstance(material, SourceMaterial) and own is None  # an upload has told it already
+        ready[about] = scenario, left_out(material.skipped) if is_folder else ""
+    scenario, remark = ready[about]
+    found = LabRun(trial, scenario, own, remark)
     for done, name in enumerate(trial.learners):
         progress(done, len(trial.learners), f"running {style(name).name}")
         found.trace(name)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.widgets import as_text
 from tmlcd_core.datasets import FolderSource, extract_upload
+from tmlcd_core.datasets.folder import left_out
 from tmlcd_core.errors import DataError, TmlcdError
 
 LIMIT = 10 * 2**20  # bytes; the browser's widget has the same limit, but any client can send anything
@@ -80,10 +81,10 @@ def unpack(file_id: str, name: str, content: bytes) -> Upload:
     found = Upload(file_id, name, folder, "")
     try:
         source = FolderSource(extract_upload(content, found.path))
+        usable = source.check()
     except DataError as fault:
         raise DataError(str(fault).replace(found.path, name)) from fault
-    counts = ", ".join(f"{label}: {source.count(label)}" for label in source.classes[:12])
-    more = f" and {len(source.classes) - 12} classes more" if len(source.classes) > 12 else ""
-    return Upload(
-        file_id, name, folder, f"{name} holds {source.kind} of {len(source.classes)} classes ({counts}{more})."
-    )
+    counts = ", ".join(f"{label}: {n}" for label, n in list(usable.items())[:12])
+    more = f" and {len(usable) - 12} classes more" if len(usable) > 12 else ""
+    told = f"{name} holds {source.kind} of {len(usable)} classes ({counts}{more}). {left_out(source.skipped)}"
+    return Upload(file_id, name, folder, told.strip())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,6 +88,7 @@ def _run(options: argparse.Namespace) -> Report:
 
 
 def _scenario(options: argparse.Namespace) -> Scenario:
+    from tmlcd_core.datasets.folder import left_out
     from tmlcd_core.experiments import Scenario, SourceMaterial, fitting_sizes, make_scenario
 
     if options.scenario is not None:
@@ -98,7 +100,9 @@ def _scenario(options: argparse.Namespace) -> Scenario:
     named = () if isinstance(classes, int) else classes
     new = (options.new,) if options.new else ()
     material = SourceMaterial(options.data, (*named, *new))
-    train, per_class = fitting_sizes(material, options.drift, (*named, *new) or None)
+    train, per_class = fitting_sizes(material, options.drift, (*named, *new) or None, terminal_bar())
+    if told := left_out(material.skipped):
+        warnings.warn(f"{told} `python -m tmlcd_core data check {options.data}` lists them all", stacklevel=2)
     default = {"audio": "white noise", "image": "image noise", "vector": "very noisy"}[material.kind]
     return make_scenario(
         options.drift,

@@ -223,6 +223,15 @@ def printable(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", os.fsencode(text).decode("utf-8", "replace"))
 
 
+def left_out(skipped: dict[str, str]) -> str:
+    """What was not taken of somebody's files, in a sentence."""
+    if not skipped:
+        return ""
+    name, reason = next(iter(skipped.items()))
+    count = "1 file is" if len(skipped) == 1 else f"{len(skipped)} files are"
+    return f"{count} left out, such as {name} ({reason})."
+
+
 def some(names: Sequence[str], most: int = 10) -> str:
     """A few names for a message."""
     rest = f" and {len(names) - most} more" if len(names) > most else ""

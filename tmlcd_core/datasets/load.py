@@ -118,6 +118,21 @@ def extract(
     return np.concatenate(blocks)
 
 
+def disturb(
+    source: Source,
+    label: str,
+    media: NDArray,
+    index: Sequence[int],
+    effect: Effect,
+    strength: ArrayLike,
+    seed: int,
+) -> NDArray:
+    """Media of one class with the effect that `load` gives them."""
+    # Clip i of one word and clip i of another are not to meet the same noise.
+    own = int(np.random.SeedSequence([seed, zlib.crc32(label.encode())]).generate_state(1)[0])
+    return effect(media, strength, seed=own, indices=index, sample_rate=source.sample_rate or 0)
+
+
 @dataclass
 class _Part:
     """One class on its way: what is known of the first `tried` of its `count` media, `wanted` being asked for."""
@@ -189,10 +204,7 @@ class _Way:
 
     def features(self, label: str, media: NDArray, index: Sequence[int], strength: ArrayLike) -> NDArray[np.float32]:
         if self.effect is not None:
-            # Clip i of one word and clip i of another are not to meet the same noise.
-            seed = int(np.random.SeedSequence([self.seed, zlib.crc32(label.encode())]).generate_state(1)[0])
-            rate = self.source.sample_rate or 0
-            media = self.effect(media, strength, seed=seed, indices=index, sample_rate=rate)
+            media = disturb(self.source, label, media, index, self.effect, strength, self.seed)
         if self.source.kind == "vector":
             return np.asarray(media, np.float32)
         if self.extractor is None:

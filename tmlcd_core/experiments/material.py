@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tmlcd_core.datasets import Dataset, FeatureCache, Kind, Source, load, open_source
+from tmlcd_core.datasets import Dataset, FeatureCache, Kind, PartialSource, Source, load, open_source
+from tmlcd_core.datasets.load import disturb
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.experiments.scenario import NO_EFFECT, VERY_NOISY, Origin
 from tmlcd_core.features import EFFECTS, Extractor
@@ -89,6 +90,18 @@ class SourceMaterial:
     def count(self, word: str) -> int:
         return self.source.count(word)
 
+    @property
+    def skipped(self) -> dict[str, str]:
+        """The files of a folder that were found to be of no use so far, with the reason."""
+        return self.source.skipped if isinstance(self.source, PartialSource) else {}
+
+    def usable(self, word: str, wanted: int, progress: Progress = silent) -> int:
+        """How many media a class has. Where a folder has fewer than wanted, they are read: some may be of no use."""
+        count = self.count(word)
+        if count < wanted and isinstance(self.source, PartialSource):
+            return len(self.pool(Origin(word), count, progress)[1])
+        return count
+
     def _place(self, origin: Origin) -> tuple[Source, str]:
         """The source that has this origin, and the effect that is left to be applied to it."""
         fitting = ", ".join(name for name, effect in EFFECTS.items() if effect.kind == self.kind) or "another drift"
@@ -125,15 +138,10 @@ class SourceMaterial:
 
     def medium(self, origin: Origin, index: int) -> NDArray:
         """The very clip or image, disturbed as in the stream."""
-        import zlib
-
         source, effect = self._place(origin)
         media = source.media(origin.word, [index])
         if effect:
-            # the seed with which `load` disturbs this medium
-            seed = int(np.random.SeedSequence([self.seed, zlib.crc32(origin.word.encode())]).generate_state(1)[0])
-            rate = source.sample_rate or 0
-            media = EFFECTS[effect](media, origin.strength, seed=seed, indices=[index], sample_rate=rate)
+            media = disturb(source, origin.word, media, [index], EFFECTS[effect], origin.strength, self.seed)
         return media[0]
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.errors import ConfigError
-from tmlcd_core.experiments.material import Material, check_count
+from tmlcd_core.experiments.material import Material, SourceMaterial, check_count
 from tmlcd_core.experiments.scenario import PER_CLASS, TRAIN, Origin, Scenario, concepts_of
+from tmlcd_core.progress import Progress, silent
 from tmlcd_core.validation import whole_number
 
 _ORDER, _MEDIA = 2, 3  # name the random numbers that order the labels and pick the media
@@ -144,15 +145,22 @@ def compose(scenario: Scenario, material: Material, seed: int = 0) -> Stream:
     )
 
 
-def fitting_sizes(material: Material, drift: str, classes: Sequence[str] | None = None) -> tuple[int, int]:
+def fitting_sizes(
+    material: Material, drift: str, classes: Sequence[str] | None = None, progress: Progress = silent
+) -> tuple[int, int]:
     """Initial samples and samples per concept, per class: the paper's where the data suffice, else what they allow."""
     if unknown := [word for word in classes or () if word not in material.classes]:
         raise ConfigError(
             f"there is no class {unknown[0]!r} in {material.name}; there are {', '.join(material.classes)}"
         )
-    fewest = min(material.count(word) for word in classes or material.classes)
     concepts, per_class = concepts_of(drift), PER_CLASS[material.kind]
-    if fewest >= TRAIN + concepts * per_class:
+    wanted = TRAIN + concepts * per_class
+    words = classes or material.classes
+    if isinstance(material, SourceMaterial):
+        fewest = min(material.usable(word, wanted, progress) for word in words)
+    else:
+        fewest = min(map(material.count, words))
+    if fewest >= wanted:
         return TRAIN, per_class
     train = max(1, min(TRAIN, fewest // 5))
     return train, max(1, (fewest - train) // concepts)
