@@ -318,7 +318,13 @@ def test_folder_follows_the_platform(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 @pytest.mark.parametrize(
     ("classes", "per_class", "match"),
-    [(["a"], 0, "per_class is 0"), ([], 5, "name at least one"), (["a", "a"], 5, "none twice"), ("ab", 5, "in a list")],
+    [
+        (["a"], 0, "per_class=0"),
+        (["a"], 1.5, "per_class=1.5"),
+        ([], 5, "name at least one"),
+        (["a", "a"], 5, "none twice"),
+        ("ab", 5, "in a list"),
+    ],
 )
 def test_bad_requests(cache: FeatureCache, classes: list[str], per_class: int, match: str) -> None:
     with pytest.raises(ConfigError, match=match):

@@ -270,6 +270,11 @@ def test_bad_effects() -> None:
         load(DigitsSource(), ["1"], 3, None, EFFECTS["darkness"], float("nan"))
     with pytest.raises(ConfigError, match="no indices"):
         extract(DigitsSource(), "1", [], None)
+    for index in (-1, 182):
+        with pytest.raises(DataError, match=f"no clip or image {index} of '1': there are 182"):
+            extract(DigitsSource(), "1", [0, index], None)
+    with pytest.raises(ConfigError, match=r"shape \(3,\) for 2 indices"):
+        extract(DigitsSource(), "1", [0, 1], None, EFFECTS["blur"], [0, 0.5, 1])
 
 
 # Registry
@@ -364,6 +369,9 @@ def test_streams_repeat_by_seed(make: object) -> None:
     ("call", "match"),
     [
         (lambda: gaussian_stream(0), "n=0"),
+        (lambda: gaussian_stream(10, seed=-1), "seed=-1"),
+        (lambda: hyperplane_stream(10, seed="x"), "seed='x'"),  # type: ignore[arg-type]
+        (lambda: sea_stream(10, seed=None), "seed=None"),  # type: ignore[arg-type]
         (lambda: gaussian_stream(10, at=11), "at=11"),
         (lambda: gaussian_stream(10, strength=float("nan")), "strength=nan"),
         (lambda: gaussian_stream(10, drift="up"), "drift='up'"),

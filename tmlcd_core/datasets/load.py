@@ -61,8 +61,7 @@ def load(
     >>> data.X.shape, round(float(data.X.mean()), 3)
     ((200, 64), 0.282)
     """
-    if per_class < 1:
-        raise ConfigError(f"per_class is {per_class}; ask for at least 1 clip or image of each class")
+    whole_number("per_class", per_class, 1)
     if isinstance(classes, str) or not len(classes) or len(set(classes)) != len(classes):
         raise ConfigError(f"classes are {classes!r}; name at least one in a list, and none twice")
     if not 0 <= strength <= 1:
@@ -106,7 +105,11 @@ def extract(
     (3, 64)
     """
     way = _Way(source, extractor, effect, seed)
-    numbers = [int(i) for i in indices]
+    numbers, count = [int(i) for i in indices], source.count(label)
+    if outside := [i for i in numbers if not 0 <= i < count]:
+        raise DataError(f"{source.name} has no clip or image {outside[0]} of {label!r}: there are {count}, from 0 on")
+    if np.shape(strength) not in ((), (len(numbers),)):
+        raise ConfigError(f"strengths of shape {np.shape(strength)} for {len(numbers)} indices: give one, or one each")
     strengths = np.broadcast_to(np.asarray(strength, np.float64), len(numbers))
     blocks = []
     for start in range(0, len(numbers), CHUNK):

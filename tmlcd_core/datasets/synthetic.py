@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.errors import ConfigError
+from tmlcd_core.validation import whole_number
 
 SEA_CONCEPTS = 4  # thresholds 8, 9, 7, 9.5 on the sum of the first two of three attributes (Street & Kim, 2001)
 
@@ -64,7 +65,7 @@ def gaussian_stream(
     ((1000,), 2.9)
     """
     at = n // 2 if at is None else at
-    _check(n=n, at=at, strength=strength)
+    _check(n, at, strength, seed)
     if classes < 2 or dim < 2:
         raise ConfigError(f"classes={classes} and dim={dim}; both must be at least 2")
     if width < 0:
@@ -115,7 +116,7 @@ def hyperplane_stream(
     G. Hulten, L. Spencer, P. Domingos, "Mining time-changing data streams", KDD 2001.
     """
     at = n // 2 if at is None else at
-    _check(n=n, at=at, strength=speed)
+    _check(n, at, speed, seed)
     if dim < 2:
         raise ConfigError(f"dim={dim}; it must be at least 2")
     _check_share("noise", noise)
@@ -149,7 +150,7 @@ def sea_stream(n: int = 4000, concepts: int = 4, noise: float = 0.1, seed: int =
     ----------
     W. N. Street, Y. Kim, "A streaming ensemble algorithm (SEA) for large-scale classification", KDD 2001.
     """
-    _check(n=n, at=0, strength=0)
+    _check(n, 0, 0, seed)
     if not 1 <= concepts <= min(SEA_CONCEPTS, n):
         raise ConfigError(f"concepts={concepts}; SEA has 1 to {SEA_CONCEPTS}, each at least one point long")
     _check_share("noise", noise)
@@ -169,9 +170,9 @@ def _stream(name: str, points: list[tuple[dict[int, float], Any]], changes: tupl
     return SyntheticStream(name, X, np.array([str(int(y)) for _, y in points]), changes)
 
 
-def _check(n: int, at: int, strength: float) -> None:
-    if n < 1:
-        raise ConfigError(f"n={n}; ask for at least one point")
+def _check(n: int, at: int, strength: float, seed: int) -> None:
+    whole_number("n", n, 1)
+    whole_number("seed", seed, 0)
     if not 0 <= at <= n:
         raise ConfigError(f"at={at} lies outside the stream of {n} points")
     _check_share("strength", strength)
