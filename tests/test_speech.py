@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tmlcd_core.datasets import FeatureCache, espeak, load, speech
+from tmlcd_core.datasets import FeatureCache, espeak, load, open_source, speech
 from tmlcd_core.datasets.espeak import Utterance, speak
 from tmlcd_core.datasets.speech import (
     CLIPS,
@@ -103,6 +103,11 @@ def test_the_key_names_what_determines_the_clips():
         in_another_process("from tmlcd_core.datasets.speech import SpeechSource as S; print(S().key)").strip()
         == SpeechSource().key
     )
+
+
+def test_a_variant_is_called_as_in_the_list_of_sources():
+    for name in ("speech", "speech-clean", "speech-very-noisy"):
+        assert open_source(name).name == name
 
 
 def test_threads_get_what_one_caller_gets():

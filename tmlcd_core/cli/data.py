@@ -54,11 +54,12 @@ def _list(options: argparse.Namespace) -> Report:
         {"name": name, "kind": info.kind, "about": info.about, "missing": info.missing()}
         for name, info in SOURCES.items()
     ]
+    wide = max(map(len, SOURCES))
     lines = [
-        f"{row['name']:<14} {row['about']}" + (f"\n{'':<14}   {row['missing']}" if row["missing"] else "")
+        f"{row['name']:<{wide}} {row['about']}" + (f"\n{'':<{wide}}   {row['missing']}" if row["missing"] else "")
         for row in rows
     ]
-    lines.append(f"{'FOLDER':<14} your own clips or images, one folder per class")
+    lines.append(f"{'FOLDER':<{wide}} your own clips or images, one folder per class")
     return Report({"sources": rows}, "\n".join(lines))
 
 

@@ -143,7 +143,7 @@ class SpeechSource:
         for i, text in enumerate(texts):
             if text in texts[:i]:
                 raise ConfigError(f"{words[i]!r} is said like {words[texts.index(text)]!r}: take different words")
-        self.name = "speech" if variant == "normal" else f"speech, {variant}"
+        self.name = "speech" if variant == "normal" else f"speech-{variant.replace(' ', '-')}"  # as in SOURCES
         self.words = tuple(words)
         self.variant = variant
         self.seed = whole_number("seed", seed, 0)
