@@ -112,7 +112,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _complain(what: str, message: object) -> None:
-    sys.stderr.write(f"{what}: {' '.join(str(message).split())}\n")
+    over_the_bar = "\r\x1b[K" if sys.stderr.isatty() else ""
+    sys.stderr.write(f"{over_the_bar}{what}: {' '.join(str(message).split())}\n")
 
 
 def _one_line_warning(message: object, *_: Any, **__: Any) -> None:

@@ -53,7 +53,7 @@ class _Images:
         return len(self._of(label))
 
     def media(self, label: str, indices: Sequence[int]) -> NDArray[np.uint8]:
-        images = self._load()[0][self._of(label)[np.asarray(indices, np.int64)]]
+        images = self._loaded[0][self._of(label)[np.asarray(indices, np.int64)]]
         return images if images.ndim == 4 else np.repeat(images[..., None], 3, axis=3)
 
     def _load(self) -> tuple[NDArray[np.uint8], NDArray[np.str_]]:
@@ -61,8 +61,12 @@ class _Images:
         raise NotImplementedError
 
     @cached_property
+    def _loaded(self) -> tuple[NDArray[np.uint8], NDArray[np.str_]]:
+        return self._load()
+
+    @cached_property
     def _rows(self) -> dict[str, NDArray[np.int64]]:
-        labels = self._load()[1]
+        labels = self._loaded[1]
         return {str(name): np.flatnonzero(labels == name) for name in np.unique(labels)}
 
     def _of(self, label: str) -> NDArray[np.int64]:
@@ -84,15 +88,11 @@ class DigitsSource(_Images):
     name = "digits"
     key = "sklearn-1"
 
-    @cached_property
-    def _loaded(self) -> tuple[NDArray[np.uint8], NDArray[np.str_]]:
+    def _load(self) -> tuple[NDArray[np.uint8], NDArray[np.str_]]:
         from sklearn.datasets import load_digits
 
         digits = load_digits()
         return (digits.images * DIGIT_LEVELS).astype(np.uint8), digits.target.astype(str)
-
-    def _load(self) -> tuple[NDArray[np.uint8], NDArray[np.str_]]:
-        return self._loaded
 
 
 @dataclass(frozen=True)
@@ -173,8 +173,7 @@ class DownloadedSource(_Images):
         self.name, self.key, self._which = which.name, "torchvision-1", which
         _ensure(which, download)
 
-    @cached_property
-    def _loaded(self) -> tuple[NDArray[np.uint8], NDArray[np.str_]]:
+    def _load(self) -> tuple[NDArray[np.uint8], NDArray[np.str_]]:
         try:
             found = self._which.open(self._which.folder())
         except (RuntimeError, OSError, ValueError, EOFError, AssertionError) as error:  # as torchvision's readers fail
@@ -185,9 +184,6 @@ class DownloadedSource(_Images):
         names = np.array([name.replace("/", " or ") for name in found.classes])  # type: ignore[attr-defined]
         labels = names[np.asarray(found.targets)]  # type: ignore[attr-defined]
         return np.asarray(found.data, np.uint8), labels  # type: ignore[attr-defined]
-
-    def _load(self) -> tuple[NDArray[np.uint8], NDArray[np.str_]]:
-        return self._loaded
 
 
 class ImagenetteSource(FolderSource):
