@@ -92,7 +92,7 @@ class FeatureCache:
         except FileNotFoundError:
             return None
         except OSError as error:
-            _warn(f"the cached features {path} cannot be read ({error.strerror}); they are made again")
+            _warn(f"cached features in {self.folder} cannot be read ({error.strerror}); they are made again")
         except DataError as error:
             _warn(f"{error}; the features are made again")
             with contextlib.suppress(OSError):  # read-only: the next writer will warn about it
