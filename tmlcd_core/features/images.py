@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
 IMAGE_SIZE = 224  # pixels, ImageNet's crop (paper, Sec. 7.3)
 MAX_PIXELS = 40_000_000  # 120 MB once decoded; read from the header, before anything is decoded
 MAX_ASPECT = 50  # a longer strip would be blown up to gigabytes before its middle is cropped
+LARGE = 4_000_000  # pixels: of larger images one is decoded at a time, or a folder of them would take gigabytes
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF")
+
+_LARGE_ONES = threading.Lock()
 
 
 def load_image(source: str | Path | bytes | BinaryIO) -> NDArray[np.uint8]:
@@ -32,8 +37,10 @@ def load_image(source: str | Path | bytes | BinaryIO) -> NDArray[np.uint8]:
         try:
             with Image.open(file, formats=FORMATS) as image:
                 _check_size(image.size, name)
-                image.load()
-                return _rgb(ImageOps.exif_transpose(image))
+                with _LARGE_ONES if image.width * image.height > LARGE else nullcontext():
+                    image.load()
+                    ImageOps.exif_transpose(image, in_place=True)
+                    return _rgb(image)
         except DataError:
             raise
         except Image.DecompressionBombError as error:
@@ -94,4 +101,4 @@ def _rgb(image: Image) -> NDArray[np.uint8]:
         image = image.convert("RGBA")
         white = Image.new("RGBA", image.size, (255, 255, 255, 255))
         image = Image.alpha_composite(white, image)
-    return np.array(image.convert("RGB"))
+    return np.array(image if image.mode == "RGB" else image.convert("RGB"))
