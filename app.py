@@ -1,22 +1,18 @@
 """Start-up and navigation. A page is a script in pages/SECTION/; the list of pages is pages/menu."""
 
-from pathlib import Path
-
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
 from pages.classroom import presenter_switch, presenter_view
-from pages.menu import navigation
+from pages.menu import SHELL, front_door, navigation
 from pages.turns import turn
-
-MENU = Path(__file__).parent / "pages" / "menu"
 
 if __name__ == "__main__":  # a visitor's run of this script
     # Before the navigation, or the browser fetches the menu entry's Material icon from another host.
-    st.set_page_config(page_icon=str(MENU / "favicon.svg"), layout="wide")
+    st.set_page_config(page_icon=str(SHELL.with_name("favicon.svg")), layout="wide")
     page = navigation()
     st.set_page_config(page_title=f"{page.title} · TML-CD Lab")
-    st.html(MENU / "shell.css")
+    st.html(SHELL)  # again, for who came in by an address that no page has
     presenter_view()
     with turn():
         page.run()
@@ -25,4 +21,4 @@ else:  # the server imports this script once, at its start, for `app`
     # A folder named pages/ makes Streamlit look for scripts in it until a run has called st.navigation:
     # a deep link to a fresh server would be greeted with "Page not found".
     PagesManager.uses_pages_directory = False
-    app = st.App(__file__)
+    app = st.App(__file__, routes=front_door())

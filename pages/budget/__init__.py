@@ -25,9 +25,8 @@ def _take(preset: Configuration) -> None:
 
 def presets() -> None:
     """A button for each configuration that has a name."""
-    with st.container(horizontal=True):
-        for label, preset in PRESETS.items():
-            st.button(label, on_click=_take, args=(preset,))
+    for cell, (label, preset) in zip(st.columns(len(PRESETS)), PRESETS.items(), strict=True):
+        cell.button(label, on_click=_take, args=(preset,), width="stretch")
 
 
 def choose_configuration() -> Configuration:

@@ -45,8 +45,8 @@ def memory(text: str, _c: Configuration, _boards: list[Board]) -> None:
     """What is needed, what fits, and what that costs in accuracy."""
     left, right = st.columns([5, 4])
     with left:
-        st.table(viz.budget_table(budget(_c)), border="horizontal", hide_index=True)
         st.caption(f"{PRINTED.get(_c, '')} Marked +: what a program that runs needs, and the paper's sum leaves out.")
+        st.table(viz.budget_table(budget(_c)), border="horizontal", hide_index=True)
     with right:
         bars = ram_bars(_c, _boards)
         st.plotly_chart(viz.ram_figure(bars), key="ram-bars", config=CONFIG, alt=viz.in_words(bars))

@@ -5,8 +5,14 @@ by the first deep link to a fresh server.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import streamlit as st
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
+from streamlit.file_util import get_static_dir
+
+SHELL = Path(__file__).parent / "shell.css"
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,18 @@ PAGES = (
         "Table 1, both figures and every claim of the paper beside what is measured here.",
     ),
 )
+
+
+def front_door() -> list[Route]:
+    """Streamlit's own HTML with the shell's style in it: a run sends that style late, and what stands there jumps."""
+    html = Path(get_static_dir(), "index.html").read_text(encoding="utf-8")
+    styled = html.replace("</head>", f"<style>{SHELL.read_text(encoding='utf-8')}</style></head>")
+    base = st.get_option("server.baseUrlPath").strip("/")
+
+    def answer(request: object) -> HTMLResponse:
+        return HTMLResponse(styled, headers={"Cache-Control": "no-cache"})
+
+    return [Route(f"/{base}/{page.url}".replace("//", "/"), answer) for page in PAGES]
 
 
 def navigation() -> st.Page:

@@ -81,14 +81,15 @@ st.caption(f"{found['runs']} runs of each experiment, {source}; {holding} of {le
 # Only the tab that is open is made, and the address says which one that is.
 numbers, figures, claims, again = st.tabs(TABS, key="tab", bind="query-params")
 if numbers.open:
-    numbers.table(table_1(found["table1"]), border="horizontal", hide_index=True)
     numbers.caption(
-        "Accuracy ± standard deviation over runs, and samples kept: the SVM keeps its support vectors, and the weights "
-        "of NN-FC1 take the memory of λ samples. Digits are another, easier dataset than the paper's ImageNet, whose "
-        "numbers stand beside them. NN-FC1 stays near chance on speech here: the features vary little around a common "
-        "offset, which plain SGD does not get past in 3 epochs. “Centred” is a row of ours: the same with that offset "
-        "taken away, nearer to the paper's numbers."
+        "Accuracy ± standard deviation over runs, and samples kept. kNN + C is the kNN on a condensed training set, "
+        "the SVM keeps its support vectors, NN-FC1 is one fully connected layer, whose weights take the memory of λ "
+        "samples. Digits are another, easier dataset than the paper's ImageNet, whose numbers stand beside them. "
+        "NN-FC1 stays near chance on speech here: the features vary little around a common offset, which plain SGD "
+        "does not get past in 3 epochs. “Centred” is a row of ours: the same with that offset taken away, nearer to "
+        "the paper's numbers."
     )
+    numbers.table(table_1(found["table1"]), border="horizontal", hide_index=True)
 if figures.open:
     with figures:
         which = checked(st.selectbox, "Figure", tuple(FIGURES), key="figure", format_func=FIGURES.get)
