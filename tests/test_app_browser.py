@@ -329,6 +329,31 @@ def test_nothing_jumps_and_no_chart_is_replaced(server, visit):
         assert page.evaluate("window.shifted") < 0.1, name
 
 
+def test_back_and_forward_show_each_page_once_and_as_it_was_left(server, visit):
+    page = with_player(visit, f"{server}/inside-cusum")
+
+    def go(how, address, threshold=None):
+        how()
+        page.wait_for_url(f"{server}/{address}")
+        settle(page)
+        if threshold:
+            page.locator(".st-key-h").get_by_text(threshold, exact=True).wait_for()
+
+    def menu(name):
+        return page.locator("[data-testid=stSidebarNavLink]", has_text=name).click
+
+    slider = page.get_by_role("slider", name="Threshold h")
+    go(lambda: slider.press("ArrowRight"), "inside-cusum?h=26", "26")
+    go(menu("Lessons"), "lessons")
+    go(menu("Inside CUSUM"), "inside-cusum?h=26", "26")
+    go(lambda: slider.press("ArrowRight"), "inside-cusum?h=27", "27")
+    go(menu("Paper"), "paper")
+    go(page.go_back, "inside-cusum?h=27", "27")
+    go(page.go_back, "lessons")
+    go(page.go_back, "inside-cusum?h=26", "26")
+    go(page.go_forward, "lessons")
+
+
 def test_a_copied_link_shows_the_same_run(server, visit):
     link = f"{server}/inside-cusum?h=31&before=0.8&seed=5&n=20"
     one, other, plain = (with_player(visit, address) for address in (link, link, f"{server}/inside-cusum"))

@@ -93,13 +93,15 @@ PAGES = (
 
 
 def front_door() -> list[Route]:
-    """Streamlit's own HTML with the shell's style in it: a run sends that style late, and what stands there jumps."""
+    """Streamlit's own HTML with the shell's style and script in it: a run would send them late, and the page jump."""
     html = Path(get_static_dir(), "index.html").read_text(encoding="utf-8")
-    styled = html.replace("</head>", f"<style>{SHELL.read_text(encoding='utf-8')}</style></head>")
+    style, script = (SHELL.with_suffix(kind).read_text(encoding="utf-8") for kind in (".css", ".js"))
+    shell = f'<style>{style}</style><script type="module">{script}</script></head>'
+    whole = html.replace("</head>", shell)
     base = st.get_option("server.baseUrlPath").strip("/")
 
     def answer(request: object) -> HTMLResponse:
-        return HTMLResponse(styled, headers={"Cache-Control": "no-cache"})
+        return HTMLResponse(whole, headers={"Cache-Control": "no-cache"})
 
     return [Route(f"/{base}/{page.url}".replace("//", "/"), answer) for page in PAGES]
 
