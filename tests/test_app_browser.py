@@ -274,6 +274,37 @@ def test_names_are_text_never_markup(tmp_path, visit):
         page.close()
 
 
+CROWDED = """
+import numpy as np, streamlit as st
+from pages.player import player
+from tmlcd_core.viz.player import Panel, PlayerRun
+st.title("Crowded")
+below = Panel("A title in whose way nothing stands", "g", {"hybrid": np.full(100, -5.0)}, high=1.0)
+player(PlayerRun("Crowded", (below,), ("hybrid",), changes=(4,), x_label="samples", alt="Crowded"), "p")
+"""
+COLOURED = """canvas => {
+    const { data, width } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const rows = [];
+    for (let i = 0; i < data.length; i += 4)
+        if (data[i] === 0 && data[i + 1] === 158 && data[i + 2] === 115) rows.push(Math.floor(i / 4 / width));
+    return rows;
+}"""
+
+
+def test_the_point_at_the_cursor_and_the_word_at_a_change_keep_to_their_place(tmp_path, visit):
+    script = tmp_path / "crowded.py"
+    script.write_text(CROWDED)
+    with serve(script) as address:
+        page = with_player(visit, address)
+        page.locator(".player .legend").get_by_text("Hybrid Tiny kNN").wait_for()
+        rows = page.locator("canvas.chart").evaluate(COLOURED)
+        assert rows and max(rows) - min(rows) < 12, "a value below the chart is a point on its lower edge"
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save the charts as SVG").click()
+        assert "true change" not in saved.value.path().read_text(encoding="utf-8"), "it would stand over the title"
+        page.close()
+
+
 # ---------------------------------------------------------------- settings
 
 

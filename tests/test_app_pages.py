@@ -91,6 +91,17 @@ def test_a_number_beyond_all_bounds_falls_back(number):
     assert at.number_input(key="seed").value == 0
 
 
+def test_a_change_that_is_never_noticed_has_no_mean_delay():
+    at = open_page(CUSUM)
+    at.toggle(key="drops").set_value(True)
+    at.slider(key="before").set_value(0.5)
+    at.slider(key="after").set_value(0.99)
+    at.slider(key="h").set_value(100.0).run()
+    assert not at.exception
+    assert [metric.value for metric in at.metric][:2] == ["0.0%", "none"]
+    assert not any("drops" in caption.value for caption in at.caption)
+
+
 def test_a_higher_threshold_never_gives_more_alarms():
     at = open_page(CUSUM)
     rates = []

@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def opened(tab="Table 1"):
+def opened(tab="Table 1", **more):
     page = AppTest.from_file(str(ROOT / "pages/read/paper.py"), default_timeout=120)
-    page.query_params["tab"] = tab
+    page.query_params.update(tab=tab, **more)
     page.run()
     assert not page.exception
     return page
@@ -48,6 +48,12 @@ def test_the_figures_hold_the_shipped_curves():
         named = [trace["name"] for trace in json.loads(element.proto.spec)["data"] if "name" in trace]
         assert named == [line["name"] for line in panel["lines"]]
         assert "NN-FC1" in named and panel["title"] in element.proto.alt
+
+
+def test_a_link_to_the_other_figure_is_no_fault():
+    page = opened("Figures", figure="What a small memory and a low rate cost")
+    assert not page.toast
+    assert page.selectbox(key="figure").value == "What a small memory and a low rate cost"
 
 
 def test_claims_can_be_filtered():

@@ -77,9 +77,11 @@ def test_more_classes_than_colours_in_the_plane():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), np.arange(60) % 8
     assert len(planes([Plane("eight", X, y, lambda ground: np.zeros(len(ground), int))]).axes) == 1
-    figure = plane_figure(X, y, X[0], X[1:3], "Hybrid")
-    looks = {(trace.marker.color, trace.marker.symbol) for trace in figure.data[:8]}
-    assert len(looks) == 5
+    figure = plane_figure(X, y, np.arange(8), X[0], X[1:3], "Hybrid")
+    looks = {trace.name: (trace.marker.color, trace.marker.symbol) for trace in figure.data[:8]}
+    assert len(set(looks.values())) == 8
+    other = plane_figure(X[y > 4], y[y > 4], np.arange(8), X[0], X[1:3], "Active")
+    assert {trace.name: (trace.marker.color, trace.marker.symbol) for trace in other.data[:3]}.items() <= looks.items()
 
 
 @given(arrays(np.float32, st.tuples(st.just(4), st.integers(1, 40)), elements=st.floats(width=32)))

@@ -82,7 +82,7 @@ def show_price(text: str, threshold: float, before: float, after: float, _rows: 
     row = nearest(_rows, threshold)
     st.subheader("The price of a threshold")
     told = (
-        f"10,000 simulated streams: an accuracy of {before:g} that stays (left), or that drops to {after:g} "
+        f"10,000 simulated streams: an accuracy of {before:g} that stays (left), or that changes to {after:g} "
         f"at the end of the warm-up (right). At h = {threshold:g}: {row.false_alarm_rate:.1%} false alarms, "
         f"{row.missed:.1%} of the changes missed within {HORIZON:,} samples."
     )
@@ -138,9 +138,11 @@ with faults_as_messages():
         rows = trade_off(before, after, batch, warmup, direction)
         row = nearest(rows, threshold)
         level = calibrated(before, batch, warmup, direction)
-        st.metric("False alarms", f"{row.false_alarm_rate:.1%}", help=f"within {HORIZON:,} samples", width="content")
-        delay = f"samples, for a drop from {before:g} to {after:g}"
-        st.metric("Mean delay", f"{row.mean_delay:.0f}", help=delay, width="content")
+        share = f"Share of the streams without a change that give an alarm within {HORIZON:,} samples."
+        st.metric("False alarms", f"{row.false_alarm_rate:.1%}", help=share, width="content")
+        delay = f"From a change of {before:g} to {after:g} to its alarm, if one comes within {HORIZON:,} samples."
+        mean = "none" if np.isnan(row.mean_delay) else f"{row.mean_delay:.0f}"
+        st.metric("Mean delay, samples", mean, help=delay, width="content")
         advice = f"`calibrate_threshold`: at most 1 % false alarms within {HORIZON:,} samples"
         st.metric("h for 1 %", f"{level:.1f}", help=advice, width="content")
     look_inside(text, time, correct, settings)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.lab.runs import material_of
 from pages.lab.upload import Upload, local_folder, serves_this_machine, upload
-from pages.widgets import as_text, checked
+from pages.widgets import checked, show_fault
 from tmlcd_core.datasets import SOURCES, pack
 from tmlcd_core.datasets.speech import WORDS, SpeechSource
 from tmlcd_core.errors import TmlcdError
@@ -77,7 +77,7 @@ def choose() -> Chosen:
         values |= _when(data, drift) | _who(threshold)
         return Chosen(Trial(classes=classes, drift=drift, **values), own)
     except TmlcdError as fault:
-        st.sidebar.error(as_text(str(fault)), icon=":material/error:")
+        show_fault(fault, st.sidebar)
     except _Shown as fault:
         return Chosen(None, fault_in=str(fault))
     return Chosen(None)
@@ -88,7 +88,7 @@ class _Shown(Exception):
 
 
 def _complain(fault: TmlcdError) -> NoReturn:
-    st.error(as_text(str(fault)), icon=":material/error:")
+    show_fault(fault)
     raise _Shown("Data") from fault
 
 

@@ -6,13 +6,13 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.lab.choose import choose
+from pages.lab.choose import DRIFT_NAMES, choose
 from pages.lab.repeat import TOGGLE, Bands, bands
 from pages.lab.runs import LabRun, run
 from pages.lab.sample import sample_view
 from pages.lab.upload import Upload
 from pages.player import player
-from pages.widgets import as_text, checked
+from pages.widgets import as_text, checked, show_fault
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments.trial import Trial, program
 from tmlcd_core.viz.lab import figures, run_of, trace_csv
@@ -66,7 +66,8 @@ def show() -> None:
             good = st.session_state[GOOD] = run_with_words(chosen.trial, chosen.upload, place)
         except TmlcdError as fault:
             text = str(fault).replace(chosen.upload.path, chosen.upload.name) if chosen.upload else str(fault)
-            faults.error(as_text(text), icon=":material/error:")
+            text = text.replace(f"'{chosen.trial.drift}'", f"“{DRIFT_NAMES[chosen.trial.drift]}”")
+            show_fault(text, faults)
             chosen = None
     if chosen is None or chosen.trial is None:
         where = f": see “{chosen.fault_in}” in the sidebar" if chosen and chosen.fault_in else ""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.lab.runs import LabRun
-from pages.widgets import as_text
+from pages.widgets import show_fault
 from tmlcd_core.datasets import FeatureCache
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments.repetition import Repetition
@@ -34,7 +34,7 @@ def bands(found: LabRun, title: str, threshold: float) -> Bands | None:
         return done
     failed = st.session_state.get(FAILED)
     if failed is not None and failed[0] == found.trial:
-        st.error(as_text(failed[1]), icon=":material/error:")
+        show_fault(failed[1])
         return None
     job: Repetition | None = st.session_state.get(JOB)
     if job is None or job.trial != found.trial:

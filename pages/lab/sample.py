@@ -18,6 +18,7 @@ from tmlcd_core.viz.medium import picture, wav
 from tmlcd_core.viz.palette import styles
 
 SHOWN = 5  # neighbours
+ROW = 3  # learners side by side: with more, their tables would be cut
 THUMBNAIL = 64  # px
 ORDER = "1 is the nearest, at the top."
 MEDIUM_SHARE = 0.7  # of a learner's column: the width of the sample's picture
@@ -32,14 +33,17 @@ def sample_view(found: LabRun, sample: int) -> None:
     with faults_as_messages(), st.spinner("Looking at what each learner knew …"):
         known = {name: found.closeup(name, sample) for name in found.trial.learners}
         medium = None if stream.X.shape[1] == 2 else found.material.medium(origin, int(stream.index[sample]))
-        columns = st.columns([MEDIUM_SHARE] * (medium is not None) + [1] * len(known), gap="small")
-        if medium is not None:
-            with columns[0]:
-                show_medium(medium, label)
-        looks = styles(known)
-        for column, (name, view) in zip(columns[medium is not None :], known.items(), strict=True):
-            with column:
-                opinion(found, sample, looks[name].short, view, label)
+        looks, left = styles(known), list(known.items())
+        shares = [MEDIUM_SHARE] * (medium is not None) + [1] * min(ROW, len(known))
+        while left:
+            columns = st.columns(shares, gap="small")
+            if medium is not None and len(left) == len(known):
+                with columns[0]:
+                    show_medium(medium, label)
+            for column, (name, view) in zip(columns[medium is not None :], left, strict=False):
+                with column:
+                    opinion(found, sample, looks[name].short, view, label)
+            left = left[ROW:]
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
@@ -94,7 +98,8 @@ def opinion(found: LabRun, sample: int, name: str, view: Closeup, label: str) ->
     hear(name, sample, near, media)
     if view.plane is not None:
         here = found.stream.X[sample]
-        figure = plane_figure(view.plane, view.labels, here, view.plane[list(view.voters)], name)
+        classes = np.union1d(found.stream.y0, found.stream.y)
+        figure = plane_figure(view.plane, view.labels, classes, here, view.plane[list(view.voters)], name)
         told = f"T of {name}: {view.size} points of {len(set(view.labels))} classes, the sample and its neighbours."
         st.plotly_chart(figure, key=f"plane {name}", config={"displayModeBar": False}, alt=told)
 

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import streamlit as st
 
-from pages.widgets import as_text
+from pages.widgets import as_text, show_fault
 from tmlcd_core.datasets import FolderSource, extract_upload
 from tmlcd_core.datasets.folder import left_out
 from tmlcd_core.errors import DataError, TmlcdError
@@ -64,7 +64,7 @@ def upload() -> Upload | None:
         try:
             known = st.session_state[STATE] = unpack(sent.file_id, sent.name, sent.getvalue())
         except TmlcdError as fault:
-            st.error(as_text(str(fault)), icon=":material/error:")
+            show_fault(fault)
             return known
     if known is None:
         st.info("Nothing has been uploaded in this session yet.", icon=":material/upload_file:")

@@ -351,14 +351,15 @@ function diamond(pen, x, y, colour, paper) {
 }
 
 // True changes stand from the beginning; an alarm and the change point it estimates appear when it is raised.
-function drawMarks(pen, run, g, hidden, ink, cursor, label) {
+function drawMarks(pen, run, panel, g, hidden, ink, cursor, label) {
   const { box } = g;
   const bottom = box.y + box.height;
   for (const change of run.changes) {
     const x = box.x + (change / run.length) * box.width;
     pen.line([x, box.y, x, bottom], { stroke: ink.text, width: 2.5, alpha: 0.55 });
     const right = x > box.x + box.width - 80;
-    if (label && box.width > 480) pen.text(x + (right ? -5 : 5), box.y - 4, "true change", { fill: ink.text, align: right ? "right" : "left" });
+    const free = x > 20 + 7 * panel.title.length; // to the right of the chart's title
+    if (label && free && box.width > 480) pen.text(x + (right ? -5 : 5), box.y - 4, "true change", { fill: ink.text, align: right ? "right" : "left" });
   }
   let row = 0;
   run.learners.forEach((learner, l) => {
@@ -788,13 +789,13 @@ class Player {
       if (reach > 0) context.drawImage(chart.curves, 0, 0, reach, canvas.height, 0, 0, reach, canvas.height);
       context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
       const pen = new CanvasPen(context, ink.font);
-      drawMarks(pen, run, g, this.hide, ink, index, p === 0 || this.columns);
+      drawMarks(pen, run, run.panels[p], g, this.hide, ink, index, p === 0 || this.columns);
       pen.line([x, g.box.y, x, g.box.y + g.box.height], { stroke: ink.text, width: 1 });
       run.learners.forEach((learner, l) => {
         const value = run.panels[p].curves[l]?.[index];
         if (this.hide[l] || value === undefined || Number.isNaN(value)) return;
         context.beginPath();
-        context.arc(x, g.y(value), 4, 0, 7);
+        context.arc(x, g.y(Math.max(g.low, Math.min(g.high, value))), 4, 0, 7);
         context.fillStyle = learner.colour;
         context.fill();
         context.strokeStyle = ink.paper;
@@ -846,7 +847,7 @@ class Player {
       shift(top, () => {
         drawAxes(pen, run, panel, g, ink);
         pen.within(0, 0, g.x(this.index) + 1, heights[p], () => drawCurves(pen, run, panel, g, hide));
-        drawMarks(pen, run, g, hide, ink, this.index, p === 0);
+        drawMarks(pen, run, panel, g, hide, ink, this.index, p === 0);
       });
       top += heights[p] + gap;
     });

@@ -12,7 +12,7 @@ from tmlcd_core.viz.paper import chart, from_json, in_words
 
 SHIPPED = Path(__file__).parents[2] / "data" / "paper" / "reproduction.json"
 TABS = ["Table 1", "Figures", "Claims", "Run it here"]
-FIGURES = {"algorithms": "The three learners and NN-FC1", "approximation": "What a small memory and a low rate cost"}
+FIGURES = {"The three learners and NN-FC1": "algorithms", "What a small memory and a low rate cost": "approximation"}
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -92,7 +92,7 @@ if numbers.open:
     numbers.table(table_1(found["table1"]), border="horizontal", hide_index=True)
 if figures.open:
     with figures:
-        which = checked(st.selectbox, "Figure", tuple(FIGURES), key="figure", format_func=FIGURES.get)
+        which = FIGURES[checked(st.selectbox, "Figure", tuple(FIGURES), key="figure")]
         show_figures(text, which)
         st.caption("Mean and standard deviation over runs, against the samples seen; the dotted line is the change.")
 if claims.open:

@@ -73,10 +73,15 @@ def as_text(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&])", r"\\\1", text)
 
 
+def show_fault(fault: TmlcdError | str, place: Any = st) -> None:
+    """What is wrong, as a message."""
+    place.error(as_text(str(fault)), icon=":material/error:")
+
+
 @contextmanager
 def faults_as_messages() -> Iterator[None]:
     """Show what tmlcd_core complains about as a message, never as a traceback."""
     try:
         yield
     except TmlcdError as fault:
-        st.error(as_text(str(fault)), icon=":material/error:")
+        show_fault(fault)

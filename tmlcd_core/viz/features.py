@@ -235,7 +235,7 @@ def _shared_steps(ways: Sequence[Way]) -> list[Step]:
             "Features",
             " | ".join(dict.fromkeys(f"{len(way.features):,}" for way in ways)),
             "The map, row by row: all that a learner ever sees.",
-            _stack(ways, [_numbers(way) for way in ways], {"title": "number"}, numbers),
+            _stack(ways, [_numbers(way) for way in ways], {"title": "place in the vector"}, numbers),
         ),
     ]
 

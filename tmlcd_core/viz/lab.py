@@ -184,13 +184,19 @@ def trace_csv(stream: Stream, traces: Mapping[str, Trace]) -> str:
     return out.getvalue()
 
 
-def plane_figure(samples: Any, labels: Any, here: Any, near: Any, name: str) -> Any:
-    """T of one learner as points in the plane, with the current sample and its neighbours (Plotly)."""
+def plane_figure(samples: Any, labels: Any, classes: Any, here: Any, near: Any, name: str) -> Any:
+    """T of one learner as points in the plane, with the current sample and its neighbours (Plotly).
+
+    `classes` are all that may be in a T: each has a look of its own, the same for every learner.
+    """
     data: list[Part] = []
-    for number, label in enumerate(np.unique(labels)):
+    for number, label in enumerate(classes):
         part = samples[labels == label]
-        look = number % len(CLASSES)
-        marker = {"size": 7, "opacity": 0.7, "color": CLASSES[look], "symbol": SYMBOLS[look]}
+        if not len(part):
+            continue
+        colour, again = number % len(CLASSES), number // len(CLASSES)
+        symbol = SYMBOLS[(colour + again) % len(SYMBOLS)]
+        marker = {"size": 7, "opacity": 0.7, "color": CLASSES[colour], "symbol": symbol}
         data.append({
             "type": "scatter", "x": part[:, 0], "y": part[:, 1], "mode": "markers", "name": str(label),
             "marker": marker,
