@@ -42,6 +42,10 @@ BAD_DATA = {
     "labels in a table": ([[0.0, 0.0]], [[0, 1]], "1d"),
     "fractions as labels": ([[0.0, 0.0]], [0.5], "continuous"),
     "infinite label": ([[0.0, 0.0]], [np.inf], "continuous"),
+    "fractions among whole numbers": ([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.5], r"continuous.* 2\.5"),
+    "a label of 65 bits": ([[0.0, 0.0], [1.0, 1.0]], [2**63, -1], "64 bits"),
+    "a label of 71 bits": ([[0.0, 0.0], [1.0, 1.0]], [2**70, 1], "64 bits"),
+    "an unsigned label of 64 bits": ([[0.0, 0.0]], np.array([2**63], np.uint64), "64 bits"),
     "mixed labels": ([[0.0, 0.0], [1.0, 1.0]], ["a", 1], "label|mixes"),
     "labels of another kind": ([[0.0, 0.0]], ["yes"], "strings or ints"),
     "dates as labels": ([[0.0, 0.0]], np.array(["2020-01-01"], "datetime64[D]"), "not supported"),
@@ -114,7 +118,7 @@ BAD_SETTINGS = [
     (TinyKNN, {"k": -3}, "k=-3"),
     (TinyKNN, {"k": 2.5}, "k=2.5"),
     (TinyKNN, {"k": True}, "k=True"),
-    (TinyKNN, {"k": "log"}, "k='log'"),
+    (TinyKNN, {"k": "log"}, "k='log' must be 'sqrt' or"),
     (TinyKNN, {"weights": "gauss"}, "weights='gauss'"),
     (TinyKNN, {"max_size": 0}, "max_size=0"),
     (CondensingInTime, {"max_size": -1}, "max_size=-1"),
@@ -171,6 +175,7 @@ def test_one_sample_one_class_and_k_beyond_T(Model):
     assert Model().fit([[1.0, 2.0]], ["a"]).predict([[0.0, 0.0]]).tolist() == ["a"]
     assert Model(k=50).fit(X, [7, 7, 7, 7]).predict(X).tolist() == [7] * 4
     assert len(Model(k=50).fit(X, Y).predict_proba(X)) == 4
+    assert len(Model(k=2**70).fit(X, Y).predict_proba(X)) == 4
 
 
 @pytest.mark.parametrize("Learner", LEARNERS)
@@ -200,6 +205,17 @@ def test_size_one():
         trace = model.fit(X, Y).run(stream, labels)
         assert trace.sizes.min() >= 1 and trace.sizes.max() <= 4
         assert len(trace.predictions) == 300
+
+
+def test_a_bound_beyond_64_bits_is_none():
+    for model in (CondensingInTime(max_size=2**70), HybridTinyKNN(max_size=2**70), ActiveTinyKNN(window=2**70)):
+        assert len(model.fit(X, Y).run(X, Y)) == 4
+
+
+def test_unsigned_labels_do_not_make_fractions_of_ints():
+    model = CondensingInTime().fit(X, Y)
+    model.run(X, np.array([0, 0, 2, 3], np.uint64))
+    assert model.classes_.tolist() == [0, 1, 2, 3] and model.classes_.dtype.kind == "i"
 
 
 def test_observe_takes_exactly_one():

@@ -120,15 +120,15 @@ def _one_kind(array: NDArray, present: NDArray[np.bool_]) -> NDArray:
         array = np.array([v if p else filler for v, p in zip(array.tolist(), present, strict=True)])
     elif array.dtype.kind == "f":
         array = np.where(present, array, 0.0)
-    if array.dtype.kind == "f":
-        if not np.isfinite(array).all() or (array != np.round(array)).any():
-            raise DataError(
-                f"Unknown label type: continuous. Labels are ints or strings, not fractions such as {array[0]!r}."
-            )
-        return array.astype(np.int64) if np.abs(array).max(initial=0) < 2**53 else array
-    if array.dtype.kind in "iuUb":
+    if array.dtype.kind == "f" and len(bad := array[~np.isfinite(array) | (array != np.round(array))]):
+        raise DataError(f"Unknown label type: continuous. Labels are ints or strings, not such as {bad[0].item()!r}.")
+    if array.dtype.kind in "fu":
+        if len(bad := array[np.abs(array) >= 2**63]):
+            raise DataError(f"label {bad[0].item()!r} does not fit 64 bits: use smaller ints, or strings.")
+        return array.astype(np.int64)
+    if array.dtype.kind in "iUb":
         return array
-    raise DataError(f"Labels of type {array.dtype} are not supported: use ints or strings.")
+    raise DataError(f"Labels of type {array.dtype} are not supported: use strings, or ints that fit 64 bits.")
 
 
 def _warn_column_vector() -> None:

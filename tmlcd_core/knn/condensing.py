@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tmlcd_core.errors import ConfigError
 from tmlcd_core.knn import kernels
 from tmlcd_core.knn.distances import Distances
 from tmlcd_core.knn.store import Store
@@ -21,7 +22,9 @@ _remembered: dict[tuple[int | bool, ...], NDArray[np.intp]] = {}
 
 def voting_rule(k: Any, weights: Any) -> Rule:
     """The rule that the parameters `k` and `weights` ask for."""
-    fixed = 0 if isinstance(k, str) and k == "sqrt" else whole_number("k", k, 1)
+    if isinstance(k, str) and k != "sqrt":
+        raise ConfigError(f"k={k!r} must be 'sqrt' or a whole number of at least 1.")
+    fixed = 0 if isinstance(k, str) else min(whole_number("k", k, 1), UNBOUNDED)
     return Rule(fixed, one_of("weights", weights, ("uniform", "distance")) == "distance")
 
 

@@ -70,7 +70,7 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
 
     def _rule(self) -> Rule:
         """The checked parameters, as the compiled loop wants them."""
-        bound = UNBOUNDED if self.max_size is None else whole_number("max_size", self.max_size, 1)
+        bound = UNBOUNDED if self.max_size is None else min(whole_number("max_size", self.max_size, 1), UNBOUNDED)
         return voting_rule(self.k, self.weights)._replace(max_size=bound)
 
     def fit(self, X: Any, y: Any) -> Self:
