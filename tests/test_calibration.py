@@ -64,6 +64,10 @@ def test_same_seed_same_threshold():
         {"accuracy": "high"},
         {"accuracy": 0.9, "random_state": -1},
         {"accuracy": 0.9, "horizon": 10**9},
+        {"accuracy": 0.9, "batch": 10**8, "horizon": 10**8},
+        {"accuracy": 0.9, "warmup": 2**70},
+        {"accuracy": 0.9, "margin": 2.0},
+        {"accuracy": 0.9, "margin": "wide"},
     ],
 )
 def test_bad_settings(bad):

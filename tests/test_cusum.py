@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
-from tmlcd_core import DataError, GeneralizedCusum
+from tmlcd_core import ConfigError, DataError, GeneralizedCusum
 from tmlcd_core.drift import candidate_accuracies, log_likelihood_ratio
 
 
@@ -23,6 +23,13 @@ def test_ratio_is_that_of_the_densities(v0, v1):
     np.testing.assert_allclose(log_likelihood_ratio(zeta, v0, v1, n), normal, rtol=1e-9, atol=1e-9)
     exact = binom.logpmf(zeta, n, v1) - binom.logpmf(zeta, n, v0)
     np.testing.assert_allclose(log_likelihood_ratio(zeta, v0, v1, n, "binomial"), exact, rtol=1e-9, atol=1e-9)
+
+
+def test_another_direction_or_likelihood_is_refused():
+    with pytest.raises(ConfigError, match="likelihood='beta'"):
+        log_likelihood_ratio(30, 0.9, 0.6, 50, "beta")
+    with pytest.raises(ConfigError, match="direction='up'"):
+        candidate_accuracies(0.9, "up")
 
 
 def naive(correct, h, n, xi, direction, likelihood):

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tmlcd_core.drift.cusum import V0_MARGIN, candidate_accuracies, log_likelihood_ratio
+from tmlcd_core.drift.cusum import V0_MARGIN, GeneralizedCusum
 from tmlcd_core.errors import ConfigError
-from tmlcd_core.validation import one_of, real_number, whole_number
+from tmlcd_core.validation import real_number, whole_number
 
 CONFIDENCE = 2.33  # standard errors: the simulation itself may be unlucky in one case in a hundred
 EXCEEDANCES = 200  # simulated false alarms behind a threshold
 RUNS = 10_000, 1_000_000  # fewest and most simulated streams
+LONGEST = 65_535  # samples of a batch or a warm-up, as on the device
 MOST_BATCHES = 2**27  # simulated in all: 2 GB
 
 
@@ -137,10 +138,10 @@ def simulate_statistic(
     """g_t after each batch (columns) of many streams (rows): warm-up at `accuracy`, then `accuracy_after`."""
     accuracy = real_number("accuracy", accuracy, 0.0, 1.0)
     accuracy_after = real_number("accuracy_after", accuracy_after, 0.0, 1.0)
-    batch, warmup = whole_number("batch", batch, 1), whole_number("warmup", warmup, 1)
+    for name, value in (("batch", batch), ("warmup", warmup)):
+        whole_number(name, value, 1, LONGEST)
+    test = GeneralizedCusum(batch=batch, warmup=warmup, direction=direction, likelihood=likelihood, margin=margin)
     batches = whole_number("horizon", horizon, batch) // batch
-    one_of("direction", direction, ("both", "down"))
-    one_of("likelihood", likelihood, ("normal", "binomial"))
     runs = whole_number("runs", runs, 1, RUNS[1])
     if runs * batches > MOST_BATCHES:
         raise ConfigError(
@@ -152,13 +153,13 @@ def simulate_statistic(
     g = np.zeros(hits.shape)
     for warm in np.unique(warm_hits):  # streams that share v0 share their candidates
         rows = np.flatnonzero(warm_hits == warm)
-        v0 = min(max(warm / warmup, margin), 1 - margin)
-        v1 = candidate_accuracies(v0, direction)
-        if not len(v1):
+        test.begin(warm / warmup)
+        candidates = len(test.candidates)
+        if not candidates:
             continue
-        ratios = log_likelihood_ratio(np.arange(batch + 1)[:, None], v0, v1, batch, likelihood)
-        for part in np.array_split(rows, 1 + len(rows) * len(v1) // 2**22):
-            G = np.zeros((len(part), len(v1)))
+        ratios = test.ratios(np.arange(batch + 1))
+        for part in np.array_split(rows, 1 + len(rows) * candidates // 2**22):
+            G = np.zeros((len(part), candidates))
             for t in range(batches):
                 G = np.maximum(G, 0) + ratios[hits[part, t]]
                 g[part, t] = G.max(axis=1)

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from tmlcd_core.errors import DataError
 from tmlcd_core.validation import one_of, real_number, whole_number
 
+DIRECTIONS = ("both", "down")
+LIKELIHOODS = ("normal", "binomial")
 V0_MARGIN = 1e-3  # v0 is kept this far from 0 and 1 (authors' experiments)
 
 
@@ -25,6 +27,7 @@ def log_likelihood_ratio(
     >>> round(float(log_likelihood_ratio(30, 0.9, 0.6, 50)), 3)
     24.51
     """
+    one_of("likelihood", likelihood, LIKELIHOODS)
     zeta, v0, v1 = (np.asarray(a, dtype=np.float64) for a in (correct, v0, v1))
     w0, w1 = 1 - v0, 1 - v1
     if likelihood == "binomial":
@@ -93,8 +96,8 @@ class GeneralizedCusum:
         self.threshold = real_number("threshold", threshold, 0.0)
         self.batch = whole_number("batch", batch, 1)
         self.warmup = whole_number("warmup", warmup, 1)
-        self.direction = one_of("direction", direction, ("both", "down"))
-        self.likelihood = one_of("likelihood", likelihood, ("normal", "binomial"))
+        self.direction = one_of("direction", direction, DIRECTIONS)
+        self.likelihood = one_of("likelihood", likelihood, LIKELIHOODS)
         self.spacing = real_number("spacing", spacing, 1e-4, 0.5)
         self.gap = real_number("gap", gap, 0.0, 1.0)
         self.margin = real_number("margin", margin, 1e-6, 0.5)
@@ -135,14 +138,15 @@ class GeneralizedCusum:
         if self._left:
             return False
         if warming_up:
-            self._estimate_v0(self._correct / self._size)
+            self.begin(self._correct / self._size)
         else:
             self._take_batch(self._correct)
         self._left = self._size = self.batch
         self._correct = 0
         return self._alarm
 
-    def _estimate_v0(self, accuracy: float) -> None:
+    def begin(self, accuracy: float) -> None:
+        """Begin to test: v0 is `accuracy`, kept off 0 and 1, and no batch has been seen."""
         self.accuracy_before = min(max(accuracy, self.margin), 1 - self.margin)
         self.candidates = candidate_accuracies(self.accuracy_before, self.direction, self.spacing, self.gap)
         self._G = np.full(len(self.candidates), -np.inf)
@@ -186,6 +190,7 @@ def candidate_accuracies(
     >>> candidate_accuracies(0.1, "down").round(3).tolist()
     [0.005, 0.015, 0.025, 0.035, 0.045, 0.055, 0.065]
     """
+    one_of("direction", direction, DIRECTIONS)
     grid = np.arange(spacing / 2, 1 - 1e-12, spacing)  # arange itself may go one step too far, to 1
     far = np.abs(grid - v0) >= gap - 1e-12
     return grid[far & (grid < v0)] if direction == "down" else grid[far]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tmlcd_core.drift.cusum import DIRECTIONS
 from tmlcd_core.drift.detector import FEWEST_SAMPLES
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.validation import one_of, whole_number
@@ -57,7 +58,7 @@ class RiverDetector:
                 f"{detector!r} is not a river drift detector with {', '.join(needed)}: give one such as ADWIN()."
             )
         self.detector = detector.clone()
-        self.direction = one_of("direction", direction, ("both", "down"))
+        self.direction = one_of("direction", direction, DIRECTIONS)
         self.history = whole_number("history", history, FEWEST_SAMPLES)
         self.statistic = math.nan  # river's detectors have no common one
         self.change_time = -1
