@@ -6,6 +6,7 @@ qemu-system-arm are installed (`make firmware-test` sees to that) they are used 
 
 from __future__ import annotations
 
+import ctypes
 import math
 import shutil
 import subprocess
@@ -157,6 +158,26 @@ def test_equal_and_nearly_equal_distances_are_decided_exactly(tmp_path):
             library = HostLibrary(firmware.write(tmp_path / f"{i}{weights}"))
             C = host_lines(library, X[40:], y[40:], firmware.classes)
             assert lines_of(settle(model, firmware), X[40:], y[40:]) == C
+
+
+@pytest.mark.parametrize("k", [1, 2, 41, 2**40])
+def test_any_number_of_neighbours(k, tmp_path):
+    """One is the case of which a compiler was wrongly afraid; more than the 40 of T are all of them."""
+    X, y = drifting()
+    model = HybridTinyKNN(max_size=40, k=k).fit(X[:60], y[:60])
+    firmware = export_firmware(model, store="float32")
+    library = HostLibrary(firmware.write(tmp_path))
+    assert host_lines(library, X[60:], y[60:], firmware.classes) == lines_of(settle(model, firmware), X[60:], y[60:])
+
+
+def test_square_roots_are_the_nearest_doubles(tmp_path):
+    """One bit less, and votes by distance that tie in Python would not in C."""
+    root = HostLibrary(export_firmware(TinyKNN().fit([[0.0], [1.0]], [0, 1])).write(tmp_path))._c.tml_sqrt
+    root.restype, root.argtypes = ctypes.c_double, (ctypes.c_double,)
+    rng = np.random.default_rng(0)
+    for scale in (2.0**-298, 1e-30, 1.0, 1e30, 1e80):  # from the square of the smallest float on
+        for x in [*(scale * rng.random(5000)), *(scale * np.arange(3000.0))]:
+            assert root(x) == math.sqrt(x)
 
 
 def test_a_class_that_turns_up_later(tmp_path):

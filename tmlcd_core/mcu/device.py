@@ -28,6 +28,7 @@ ZIG_CPU = {
 }  # with their floating point
 PAGE = 4096  # the emulator maps whole pages
 SYSTEM = 0xE000E000  # the core's own registers: one page of them
+STRICT = ("-Wall", "-Wextra", "-Werror")  # here a warning is a fault; the project itself is built by any compiler
 BKPT_AB = b"\xab\xbe"
 SYS_OPEN, SYS_WRITE0, SYS_READ, SYS_EXIT = 0x01, 0x04, 0x06, 0x18
 
@@ -67,7 +68,8 @@ def host_compiler() -> list[str]:
 
 def make(folder: str | Path, target: str, *variables: str) -> None:
     """`make target` in an exported project, with this computer's compiler for the host."""
-    _compile(["make", "-s", target, f"CC={' '.join(host_compiler())}", *variables], Path(folder))
+    always = f"CC={' '.join(host_compiler())}", f"WARNINGS={' '.join(STRICT)}"
+    _compile(["make", "-s", target, *always, *variables], Path(folder))
 
 
 def build_firmware(folder: str | Path, board: Board, compiler: str = "zig", whole: bool = False) -> Path:
@@ -103,17 +105,7 @@ class HostLibrary:
         root = Path(folder)
         sources = _makefile_list(root, "CORE")
         library = root / "libtmlcd.so"
-        options = [
-            "-std=c99",
-            "-O2",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-ffp-contract=off",
-            "-shared",
-            "-fPIC",
-            *flags,
-        ]
+        options = ["-std=c99", "-O2", *STRICT, "-ffp-contract=off", "-shared", "-fPIC", *flags]
         _compile([*host_compiler(), *options, *sources, "-o", library.name], root)
         self._c = ctypes.CDLL(str(library.resolve()))
         self._c.tml_observe.restype = _CStep

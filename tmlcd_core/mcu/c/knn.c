@@ -160,8 +160,7 @@ int32_t tml_vote(const tml_store *store, const tml_value *query)
         if (rank == k) {
             continue;
         }
-        found = found < k ? found + 1 : k;
-        for (uint32_t r = found - 1; r > rank; r--) {
+        for (uint32_t r = found < k ? found++ : k - 1; r > rank; r--) {
             nearest[r] = nearest[r - 1];
         }
         nearest[rank] = (uint16_t)i;

@@ -50,8 +50,12 @@ double tml_sqrt(double x)
     bits.f = x;
     bits.u = (bits.u >> 1) + 0x1FF8000000000000u; /* halve the exponent: within 7 % */
     double root = bits.f;
-    for (int32_t i = 0; i < 5; i++) {
+    for (int32_t i = 0; i < 4; i++) {
         root = 0.5 * (root + x / root);
     }
-    return root;
+    /* The last step takes x - root * root without rounding, from the halves of root's digits: the nearest double. */
+    double shifted = 134217729.0 * root; /* 2^27 + 1 */
+    double high = shifted - (shifted - root), low = root - high;
+    double rest = (x - high * high) - 2.0 * high * low - low * low;
+    return root + rest / (2.0 * root);
 }

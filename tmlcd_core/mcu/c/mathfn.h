@@ -1,9 +1,9 @@
-/* The two functions of libm that are needed, as plain arithmetic: every compiler and core gives the same bits. */
+/* The three functions of libm that are needed, as plain arithmetic: every compiler and core gives the same bits. */
 #ifndef TMLCD_MATHFN_H
 #define TMLCD_MATHFN_H
 
 float tml_log2f(float x);  /* of a positive normal number; absolute error below 1e-6 */
 double tml_log(double x);  /* natural; of a positive normal number; to the last bit or two */
-double tml_sqrt(double x); /* of a number >= 0; to the last bit or two */
+double tml_sqrt(double x); /* of 0 or 1e-290 .. 1e290; the nearest double */
 
 #endif

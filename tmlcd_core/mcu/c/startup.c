@@ -34,7 +34,7 @@ void _start(void)
     halt();
 }
 
-/* Compilers may call these two for loops and structures; volatile keeps them from finding such a loop here. */
+/* Compilers may call these for loops and structures; volatile keeps them from finding such a loop here. */
 void *memcpy(void *to, const void *from, __SIZE_TYPE__ bytes);
 void *memset(void *to, int value, __SIZE_TYPE__ bytes);
 void *memmove(void *to, const void *from, __SIZE_TYPE__ bytes);
