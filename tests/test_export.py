@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 import subprocess
 import wave
 import zipfile
@@ -231,6 +232,10 @@ def test_the_refusal_for_memory_names_the_size_that_fits():
         {"capacity": 10**9},
         {"capacity": 7},
         {"classes": ["a word"]},
+        {"classes": "a word"},
+        {"classes": [1.5]},
+        {"classes": [None]},
+        {"board": None},
     ],
 )
 def test_bad_settings_are_refused(bad):
@@ -368,8 +373,30 @@ def test_number_labels_keep_their_order(tmp_path):
     assert done.stdout.split()[2] == str(model.predict([[1.0]])[0]) == "2"
 
 
+def test_codes_of_truth_values_when_a_number_may_turn_up():
+    files = export_firmware(TinyKNN().fit([[0.0], [1.0]], [True, False]), classes=[2]).files
+    assert '"0",\n    "1",\n    "2"' in files["model.c"]
+    assert "tml_initial_label[TML_INITIAL] = {\n1, 0}" in files["model.c"]
+
+
+def test_a_name_of_two_words_is_quoted_in_the_readme():
+    readme = export_firmware(TinyKNN().fit([[0.0], [1.0]], ["turn left", "up"])).files["README.md"]
+    assert "./tmlcd-host vector.txt='turn left' " in readme
+
+
+@pytest.mark.skipif(not shutil.which("c++"), reason="there is no C++ compiler")
+def test_a_program_in_c_plus_plus_can_use_it(tmp_path):
+    export_firmware(vector_model()).write(tmp_path)
+    program = "int main() { float x[TML_FEATURES] = {}; tml_reset(); return tml_observe(x, 0).time != 1; }"
+    (tmp_path / "main.cpp").write_text(f'#include "tmlcd.h"\n{program}\n')
+    core = ("knn", "learner", "cusum", "mathfn", "model")
+    subprocess.run(["cc", "-std=c99", "-c", *(f"{name}.c" for name in core)], cwd=tmp_path, check=True)
+    subprocess.run(["c++", "main.cpp", *(f"{name}.o" for name in core), "-o", "main"], cwd=tmp_path, check=True)
+    subprocess.run([str(tmp_path / "main")], check=True)
+
+
 def test_configurations_of_sound_compile_without_a_warning(sound_model, tmp_path):
-    """-Wall -Wextra -Werror are in the Makefile: every layout, type, learner and vote."""
+    """`make` here makes an error of a warning: every layout, type, learner and vote."""
     X, y = sound_model.samples_, sound_model.labels_
     learners = [
         HybridTinyKNN(max_size=50, weights="distance"),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import shlex
 import sys
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.drift import GeneralizedCusum
-from tmlcd_core.errors import ConfigError, ExportError
+from tmlcd_core.errors import ConfigError, DataError, ExportError
 from tmlcd_core.features import Extractor
 from tmlcd_core.features.stem import load_stem
 from tmlcd_core.knn import TinyKNN
@@ -145,7 +146,7 @@ def export_firmware(
     layout: str = "streamed",
     store: str = "auto",
     capacity: int | None = None,
-    classes: Iterable[Any] = (),
+    classes: Sequence[Any] = (),
     fused: bool | None = None,
 ) -> Firmware:
     """The C project of a fitted learner.
@@ -180,10 +181,11 @@ def export_firmware(
     >>> firmware.configuration.store, firmware.budget.total
     ('float32', 1882)
     """
-    device = find_board(board) if isinstance(board, str) else board
+    device = board if isinstance(board, Board) else find_board(board)
     learner = _learner(model)
     size = _capacity(model, capacity)
-    labels = _labels(model, classes)
+    known = _classes(model, classes)
+    labels = tuple(str(label) for label in known.tolist())
     detector = _detector(model, learner)
     sound: dict[str, Any] = {"vector": model.n_features_in_}
     if extractor is not None:
@@ -197,7 +199,7 @@ def export_firmware(
     files |= {name: _source(name) for name in FOR_SOUND if extractor is not None}
     files |= {name: _source(name) for name in FOR_TESTS if detector is not None}
     files["config.h"] = _config(model, configuration, fused, len(labels), detector, offset, scale)
-    files["model.c"] = _constants(model, configuration, fused, labels, extractor, offset, scale)
+    files["model.c"] = _constants(model, configuration, fused, known, extractor, offset, scale)
     boards = dict(BOARDS) | {device.name: device}
     for b in boards.values():
         files[f"boards/{b.name}.ld"] = _linker_script(b)
@@ -241,17 +243,17 @@ def _capacity(model: Any, capacity: int | None) -> int:
     return size
 
 
-def _labels(model: Any, more: Iterable[Any]) -> tuple[str, ...]:
-    extra = np.asarray(list(more))
-    known = model.classes_
-    if len(extra) and (extra.dtype.kind == "U") != (known.dtype.kind == "U"):
-        raise ConfigError(f"classes={extra.tolist()!r} are not of the kind of the model's {known.tolist()[:4]!r}.")
-    every = np.union1d(known, extra) if len(extra) else known
+def _classes(model: Any, more: Sequence[Any]) -> NDArray:
+    """The model's classes and those that may turn up, sorted: their places are the codes on the device."""
+    try:
+        _, every = model._encode(more)
+    except DataError as error:
+        raise ConfigError(f"classes={more!r} cannot join the model's: {error}") from error
     if len(every) > MAX_CLASSES:
         raise _refuse("classes", value=len(every))
     if model.weights == "distance" and len(every) > MAX_CLASSES_BY_DISTANCE:
         raise _refuse("votes", value=len(every), bound=MAX_CLASSES_BY_DISTANCE)
-    return tuple(str(label) for label in every.tolist())
+    return every
 
 
 def _detector(model: Any, learner: str) -> GeneralizedCusum | None:
@@ -373,7 +375,7 @@ def _config(
         ("TML_CLASSES", n_classes),
         ("TML_CAPACITY", c.samples),
         ("TML_INITIAL", len(model)),
-        ("TML_K", 0 if model.k == "sqrt" else model.k),
+        ("TML_K", 0 if model.k == "sqrt" else min(model.k, c.samples)),
         ("TML_BY_DISTANCE", int(model.weights == "distance")),
     ]
     if c.vector is None:
@@ -417,15 +419,12 @@ def _config(
 
 
 def _constants(
-    model: Any, c: Configuration, fused: bool, labels: tuple[str, ...], extractor: Extractor | None,
+    model: Any, c: Configuration, fused: bool, classes: NDArray, extractor: Extractor | None,
     offset: float, scale: float,
 ) -> str:  # fmt: skip
     T = quantise(model.samples_, c.store, offset, scale)
-    codes = np.searchsorted(np.array(labels, dtype=str), [str(v) for v in model.labels_.tolist()])
-    if model.classes_.dtype.kind != "U":  # codes follow the numbers' order, not that of their digits
-        order = {label: code for code, label in enumerate(labels)}
-        codes = np.array([order[str(v)] for v in model.labels_.tolist()])
-    names = ",\n    ".join(_string(label) for label in labels)
+    codes = np.searchsorted(classes, model.labels_)
+    names = ",\n    ".join(_string(str(label)) for label in classes.tolist())
     parts = [
         '/* Generated from the fitted model. */\n#include "model.h"\n',
         f"const char *const tml_class_names[TML_CLASSES] = {{\n    {names},\n}};\n",
@@ -547,5 +546,5 @@ def _readme(board: Board, c: Configuration, fused: bool, labels: tuple[str, ...]
         FLASH=f"{board.flash:,}",
         STATIC=f"{table.static:,}",
         SAMPLE="clip.wav" if c.vector is None else "vector.txt",
-        LABEL=labels[0],
+        LABEL=shlex.quote(labels[0]),
     )

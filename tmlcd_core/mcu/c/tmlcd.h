@@ -19,6 +19,10 @@
 
 #include "config.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TML_UNKNOWN (-1) /* no label: predict only */
 #define TML_REFUSED (-1) /* the prediction for a vector that holds NaN or infinity; it is not learnt, the clock stands */
 
@@ -42,7 +46,8 @@ tml_step tml_observe(const float *x, int32_t label);
 int32_t tml_predict(const float *x);
 
 #if TML_TESTS
-/* g of the change test after its last batch; the alarm is raised at TML_THRESHOLD. */
+/* g of the change test after its last batch, 0 while there is none since the reset or the last alarm; the alarm is
+ * raised at TML_THRESHOLD. */
 double tml_statistic(void);
 #endif
 
@@ -57,6 +62,10 @@ uint32_t tml_audio_push(const int16_t *samples, uint32_t count);
 
 /* The features of the clip (what is missing of the second counts as silence), once per clip. */
 const float *tml_extract(void);
+#endif
+
+#ifdef __cplusplus
+}
 #endif
 
 #endif
