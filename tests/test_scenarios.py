@@ -165,6 +165,13 @@ def test_names_left_open_are_those_of_the_concept_at_that_time(later):
     assert after.get("b") != before["b"]
 
 
+@pytest.mark.parametrize("later", [ClassChange(20, "f"), ClassRemoved(20, "f"), LabelsSwapped(20, "f")])
+def test_what_was_added_is_not_drawn_to_begin_with(later):
+    scenario = Scenario([Concept(2), ClassAdded(10, "f"), later], 30).complete(list("abcdef"), seed=0)
+    first, added, _ = scenario.worlds()
+    assert "f" not in first and "f" in added
+
+
 def test_numbers_of_numpy_are_numbers():
     scenario = make_scenario("class-change", np.int64(3), np.int64(20), np.int64(10))
     assert Scenario.from_json(scenario.to_json()) == scenario == make_scenario("class-change", 3, 20, 10)
@@ -195,6 +202,9 @@ def test_numbers_of_numpy_are_numbers():
         ),
         (lambda: Scenario([Concept(("a", "b")), LabelsSwapped(5, "a", "a")], 9), "with itself"),
         (lambda: Scenario([Concept(("a", "b")), Return(5, to=1)], 9), "back to concept 1"),
+        (lambda: Return(5, to="begin"), "to='begin'"),
+        (lambda: Return(5, to=0.5), "to=0.5"),
+        (lambda: ClassChange(5, old=["a"]), r"about \['a'\]; classes are named by text"),
         (lambda: make_scenario("earthquake"), "no drift 'earthquake'; there are class-change"),
         (lambda: compose(make_scenario("none", 2), table(), seed=-1), "seed=-1"),
         (lambda: compose(make_scenario("none", 7), table()), "7 classes are wanted; the data have 6: go, no"),
@@ -206,6 +216,7 @@ def test_numbers_of_numpy_are_numbers():
         (lambda: Scenario.from_json({"steps": [{"kind": "return", "at": 3, "x": 1}], "length": 5}), "has no 'x'"),
         (lambda: Scenario.from_json({"steps": []}), "not a scenario"),
         (lambda: Scenario.from_json("[]"), "not a scenario"),
+        (lambda: Scenario.from_json("[" * 100_000), "not a scenario"),
     ],
 )
 def test_bad_scenarios_name_the_value(make, message):

@@ -20,6 +20,7 @@ TRAIN = 100  # samples per class to begin with (paper, Sec. 7.3)
 PER_CLASS = {"audio": 750, "image": 500, "vector": 500}  # samples per class before and after a change (paper, Sec. 7.3)
 VERY_NOISY = "very noisy"  # the noisy variant of the speech commands, the paper's second drift
 NO_EFFECT = ""
+LABELS = ("old", "first", "second")  # what of a drift names a label that is there before it
 _WORDS = 1  # names the random numbers that draw classes
 
 
@@ -82,6 +83,14 @@ class Drift:
     def __post_init__(self) -> None:
         object.__setattr__(self, "at", whole_number("at", self.at, 1))
         object.__setattr__(self, "over", whole_number("over", self.over, 0))
+        for name in self.named():
+            if not isinstance(name, str):
+                raise ConfigError(f"{_told(self)} is about {name!r}; classes are named by text")
+
+    def named(self, roles: Sequence[str] = (*LABELS, "new")) -> list[str]:
+        """The names given to these roles; not those that are left open."""
+        found = [getattr(self, role, None) for role in roles]
+        return [name for name in found if name]
 
     def apply(self, worlds: Sequence[World]) -> World:
         """The new concept; `worlds` are all before it, the last one being replaced."""
@@ -216,8 +225,12 @@ class Return(Drift):
 
     kind = "return"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "to", whole_number("to", self.to, 0))
+
     def apply(self, worlds: Sequence[World]) -> World:
-        if not 0 <= self.to < len(worlds):
+        if self.to >= len(worlds):
             raise ConfigError(f"{_told(self)} goes back to concept {self.to}; there are 0 to {len(worlds) - 1}")
         return dict(worlds[self.to])
 
@@ -300,7 +313,7 @@ class Scenario:
         """Every class that is named, labels and classes of the data alike."""
         found = list(self.start.classes) if isinstance(self.start.classes, tuple) else []
         for drift in self.drifts:
-            found += [getattr(drift, f) for f in ("old", "new", "first", "second") if getattr(drift, f, None)]
+            found += drift.named()
         return tuple(dict.fromkeys(found))
 
     def complete(self, available: Sequence[str], seed: int) -> Scenario:
@@ -312,9 +325,12 @@ class Scenario:
         spare = [name for name in rng.permutation(np.array(available)).tolist() if name not in self.names]
         classes = self.start.classes
         if isinstance(classes, int):
-            named = [d.old for d in self.drifts if isinstance(d, ClassChange | ClassRemoved) and d.old]
-            named += [n for d in self.drifts if isinstance(d, LabelsSwapped) for n in (d.first, d.second) if n]
-            kept = list(dict.fromkeys(named))
+            kept: list[str] = []
+            added: set[str | None] = set()
+            for drift in self.drifts:
+                kept += [name for name in drift.named(LABELS) if name not in added and name not in kept]
+                if isinstance(drift, ClassAdded):
+                    added.add(drift.new)
             if classes - len(kept) > len(spare):
                 raise ConfigError(f"{classes} classes are wanted; the data have {len(available)}: {_listed(available)}")
             while len(kept) < classes:
@@ -347,7 +363,7 @@ class Scenario:
             found = json.loads(data) if isinstance(data, str) else data
             steps = [_step(step) for step in found["steps"]]
             return cls(tuple(steps), found["length"], found.get("train", TRAIN))
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+        except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
             raise ConfigError(f"this is not a scenario ({type(error).__name__}: {error})") from error
 
 
