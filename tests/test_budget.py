@@ -298,6 +298,11 @@ def test_the_command_takes_a_configuration_and_a_board(capsys):
     assert {b["board"] for b in json.loads(capsys.readouterr().out)["tables"][0]["boards"]} == {"stm32f401"}
 
 
+def test_a_board_of_ones_own_without_ram_is_told_what_is_missing(capsys):
+    assert main(["budget", "--mhz", "168"]) == 2
+    assert "give --ram" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -13,6 +13,7 @@ import pytest
 
 from tmlcd_core.cli import main
 from tmlcd_core.datasets import FeatureCache
+from tmlcd_core.progress import terminal_bar
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -179,6 +180,26 @@ def test_a_closed_pipe_is_no_fault(tmp_path: Path) -> None:
     command = f"{sys.executable} -m tmlcd_core data list | true"
     done = subprocess.run(["bash", "-c", command], cwd=REPOSITORY, capture_output=True, text=True)
     assert done.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no bash")
+def test_without_a_standard_output_there_is_no_fault() -> None:
+    command = f"{sys.executable} -m tmlcd_core data list >&-"
+    done = subprocess.run(["bash", "-c", command], cwd=REPOSITORY, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_error_does_not_stand_at_the_end_of_a_bar(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(options: object) -> None:
+        terminal_bar(delay=0.0)(1, 3, "runs")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tmlcd_core.cli.data._list", stop)
+    assert main(["data", "list"]) == 130
+    bar, error = capsys.readouterr().err.strip().split("\n")
+    assert "1/3 runs" in bar and error == "error: interrupted"
 
 
 def test_speech(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

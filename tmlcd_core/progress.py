@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 Progress = Callable[[int, int, str], None]
+_bar_is_open = False  # whether standard error stands at the end of a bar that will be drawn again
 
 
 def silent(done: int, total: int, what: str) -> None:
@@ -20,6 +21,7 @@ def terminal_bar(delay: float = 2.0) -> Progress:
     last = 0
 
     def report(done: int, total: int, what: str) -> None:
+        global _bar_is_open
         nonlocal shown, started, last
         now = time.monotonic()
         if done < last:  # another piece of work begins
@@ -35,5 +37,14 @@ def terminal_bar(delay: float = 2.0) -> Progress:
         sys.stderr.write(f"\r[{bar:<30}] {done}/{total} {what}{left} \x1b[K")
         sys.stderr.write("\n" if finished else "")
         sys.stderr.flush()
+        _bar_is_open = not finished
 
     return report
+
+
+def fresh_line() -> None:
+    """Leave an open bar as it is and go to the next line, so that something else can be said."""
+    global _bar_is_open
+    if _bar_is_open:
+        sys.stderr.write("\n")
+    _bar_is_open = False

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from tmlcd_core.cli.command import Report, add_command
+from tmlcd_core.errors import ConfigError
 
 SETTINGS = ("sample_rate", "n_fft", "hop", "filters", "samples", "layout", "store", "learner")
 OWN_BOARD = ("ram", "flash", "core", "mhz")
@@ -82,13 +83,9 @@ def _boards(options: argparse.Namespace) -> list[Any]:
 
     if all(getattr(options, name) is None for name in OWN_BOARD):
         return list(BOARDS.values()) if options.board is None else [find_board(options.board)]
-    in_bytes = {n: v * KB for n, v in (("ram", options.ram), ("flash", options.flash)) if v is not None}
-    settings: dict[str, Any] = {
-        "ram": 0,
-        "flash": 512 * KB,
-        "core": options.core or "cortex-m4",
-        "mhz": 84.0,
-    } | in_bytes
-    if options.mhz is not None:
-        settings["mhz"] = options.mhz
-    return [board(options.board or "mine", **settings)]
+    if options.ram is None:
+        raise ConfigError("a board of your own needs its RAM: give --ram in KB")
+    given = {name: value for name in OWN_BOARD if (value := getattr(options, name)) is not None}
+    settings: dict[str, Any] = {"flash": 512, "core": "cortex-m4", "mhz": 84.0} | given
+    in_bytes = {name: settings[name] * KB for name in ("ram", "flash")}
+    return [board(options.board or "mine", **settings | in_bytes)]

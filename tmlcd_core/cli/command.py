@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tmlcd_core.errors import TmlcdError
+from tmlcd_core.progress import fresh_line
 
 DONE, FAULT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 PROGRAM = "python -m tmlcd_core"
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             report = options.handler(options)
         text = json.dumps(plain(report.data), allow_nan=False) if options.json else report.text
         # What a terminal cannot show is escaped rather than a fault.
-        encoding = sys.stdout.encoding or "utf-8"
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # there is no stdout after `>&-`
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
         return DONE
     except TmlcdError as error:
@@ -112,8 +113,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _complain(what: str, message: object) -> None:
-    over_the_bar = "\r\x1b[K" if sys.stderr.isatty() else ""
-    sys.stderr.write(f"{over_the_bar}{what}: {' '.join(str(message).split())}\n")
+    fresh_line()
+    sys.stderr.write(f"{what}: {' '.join(str(message).split())}\n")
 
 
 def _one_line_warning(message: object, *_: Any, **__: Any) -> None:
