@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.curve import TAPS, accuracy_curve
 from tmlcd_core.errors import DataError
+from tmlcd_core.knn.store import sample_bytes
 
 RECOVERED = 0.95  # of the accuracy before the change
-BYTES_PER_NUMBER = 4  # features, label and time are 32-bit numbers on the device (paper, Table 2)
-EXTRAS = 2  # numbers stored beside the features: label and time
 
 
 def _metric(formula: str, span: str) -> Any:
@@ -121,7 +120,7 @@ def evaluate(
         if len(back):
             recoveries.append(int(back[0]) + TAPS)
     first = changes[0] if changes else n
-    sample_bytes = BYTES_PER_NUMBER * (n_features + EXTRAS)
+    each = sample_bytes(n_features)
 
     def soon(span: int) -> float:
         return _mean([_mean(correct[c : min(c + span, stop)]) for c, stop in zip(changes, stops[1:], strict=True)])
@@ -138,8 +137,8 @@ def evaluate(
         final_size=int(sizes[-1]),
         largest_size=int(sizes.max()),
         mean_size=float(sizes.mean()),
-        largest_bytes=int(sizes.max()) * sample_bytes,
-        window_bytes=window * sample_bytes,
+        largest_bytes=int(sizes.max()) * each,
+        window_bytes=window * each,
         delay=_mean(delays),
         change_point_error=_mean(errors),
         missed=len(changes) - len(delays) if has_test else math.nan,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from tmlcd_core.experiments.material import Material, SourceMaterial
 from tmlcd_core.experiments.scenario import Scenario
 from tmlcd_core.experiments.stream import Stream, compose
 from tmlcd_core.features import Extractor
+
+if TYPE_CHECKING:
+    from tmlcd_core.learners import Trace
 
 EXTRACTOR_SETTINGS = ("filters", "sample_rate", "n_fft", "hop")
 
@@ -98,13 +101,7 @@ class Experiment:
         # The first learner pays for the distances that all share: each is the first in its turn.
         turn = seed % len(self.learners)
         for name in self.learners[turn:] + self.learners[:turn]:
-            model = make_learner(name, self.size, seed, self.settings.get(name))
-            model.fit(stream.X0, stream.y0)
-            started = time.perf_counter()
-            trace = model.run(stream.X, stream.y)
-            seconds = time.perf_counter() - started
-            has_test = getattr(model, "detector_", None) is not None
-            found[name] = LearnerRun.of(trace, stream, int(getattr(model, "window", 0)), seconds, has_test)
+            _, found[name] = timed_run(make_learner(name, self.size, seed, self.settings.get(name)), stream)
         ordered = {name: found[name] for name in self.learners}
         return Run(seed, stream.scenario.names, stream.changes, stream.ends, ordered)
 
@@ -213,6 +210,16 @@ class Run:
     changes: tuple[int, ...]
     ends: tuple[int, ...]
     learners: dict[str, LearnerRun]
+
+
+def timed_run(model: Any, stream: Stream) -> tuple[Trace, LearnerRun]:
+    """Fit a learner, let it run over the stream, and measure; the time is that of the run alone."""
+    model.fit(stream.X0, stream.y0)
+    started = time.perf_counter()
+    trace = model.run(stream.X, stream.y)
+    seconds = time.perf_counter() - started
+    has_test = getattr(model, "detector_", None) is not None
+    return trace, LearnerRun.of(trace, stream, int(getattr(model, "window", 0)), seconds, has_test)
 
 
 def grid(base: Experiment, axes: Mapping[str, Sequence[Any]]) -> list[Experiment]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from tmlcd_core.datasets import FeatureCache
 from tmlcd_core.experiments.evaluation import Spread, summarise
-from tmlcd_core.experiments.experiment import LearnerRun
+from tmlcd_core.experiments.experiment import LearnerRun, timed_run
 from tmlcd_core.experiments.results import Curve
 from tmlcd_core.experiments.stream import Stream
 from tmlcd_core.experiments.trial import Trial
@@ -78,7 +77,7 @@ class Repetition:
         if turn == 0 or self._stream is None:
             self._stream = trial.stream(trial.material(self.cache), progress)
             self.changes = self._stream.changes
-        self.done.setdefault(names[turn], []).append(_run(trial, names[turn], self._stream))
+        self.done.setdefault(names[turn], []).append(timed_run(trial.learner(names[turn]), self._stream))
 
     @property
     def length(self) -> int:
@@ -95,12 +94,3 @@ class Repetition:
     def summary(self) -> dict[str, dict[str, Spread]]:
         """Mean and standard deviation of every metric, by learner."""
         return {name: summarise([one.metrics for _, one in self.done[name]]) for name in self.trial.learners}
-
-
-def _run(trial: Trial, name: str, stream: Stream) -> tuple[Trace, LearnerRun]:
-    model = trial.learner(name).fit(stream.X0, stream.y0)
-    started = time.perf_counter()
-    trace = model.run(stream.X, stream.y)
-    seconds = time.perf_counter() - started
-    has_test = model.detector_ is not None
-    return trace, LearnerRun.of(trace, stream, int(getattr(model, "window", 0)), seconds, has_test)

@@ -8,6 +8,11 @@ from numpy.typing import NDArray
 BYTES_PER_NUMBER = 4  # features, label and timestamp are 32-bit on the device (paper, Table 2)
 
 
+def sample_bytes(n_features: int) -> int:
+    """Of one stored sample on the device: its features, its label and its time."""
+    return (n_features + 2) * BYTES_PER_NUMBER
+
+
 class Store:
     """A queue of (features, class code, time) in arrays that are filled from the front and emptied from the back.
 
@@ -33,8 +38,8 @@ class Store:
 
     @property
     def nbytes(self) -> int:
-        """Bytes on the device: every sample is its features, its label and its time."""
-        return len(self) * (self.x.shape[1] + 2) * BYTES_PER_NUMBER
+        """Bytes on the device."""
+        return len(self) * sample_bytes(self.x.shape[1])
 
     def copy(self) -> Store:
         return Store(self.x[self.span].copy(), self.codes[self.span].copy(), self.times[self.span].copy())
