@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from river import compat, metrics
+from river import checks, compat, metrics
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tmlcd_core import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, TinyKNN
-from tmlcd_core.learners import IncrementalKNN, StaticKNN
+from tmlcd_core.learners import NNFC1, SAMKNN, IncrementalKNN, StaticKNN, SupportVectorMachine
 
 ESTIMATORS = [TinyKNN(), CondensingInTime(), ActiveTinyKNN(), HybridTinyKNN(), StaticKNN(), IncrementalKNN()]
 
@@ -37,3 +37,26 @@ def test_rivers_wrapper_takes_them_as_they_are(Learner, make_stream):
     direct = Learner().fit(X[:1], y[:1])
     direct.run(X[1:], y[1:])
     np.testing.assert_array_equal(model.estimator.times_, direct.times_)
+
+
+@pytest.mark.parametrize("Learner", [CondensingInTime, HybridTinyKNN, ActiveTinyKNN])
+def test_rivers_wrapper_gives_probabilities_to_the_right_classes(Learner):
+    """It counts on a column for each class that it has told of, seen or not."""
+    model = compat.convert_sklearn_to_river(Learner(), classes=[False, True])
+    model.learn_one({"x": 1.0}, True)
+    assert model.predict_proba_one({"x": 2.0}) == {False: 0.0, True: 1.0}
+
+
+def test_rivers_own_checks():
+    """All but those of features that come and go, which its wrapper itself cannot take."""
+    for check in checks.yield_checks(compat.convert_sklearn_to_river(HybridTinyKNN(), classes=[False, True])):
+        if "emerging" not in check.__name__ and "disappearing" not in check.__name__:
+            check(compat.convert_sklearn_to_river(HybridTinyKNN(), classes=[False, True]))
+
+
+@pytest.mark.parametrize("Learner", [CondensingInTime, NNFC1, SAMKNN, SupportVectorMachine])
+def test_classes_may_be_told_before_their_samples_come(Learner):
+    model = Learner().partial_fit([[0.0], [1.0]], ["b", "d"], classes=["a", "b", "c", "d"])
+    assert model.classes_.tolist() == ["a", "b", "c", "d"]
+    assert set(model.predict([[0.0], [1.0]])) <= {"b", "d"}
+    assert model.partial_fit([[0.5]], ["c"]).classes_.tolist() == ["a", "b", "c", "d"]

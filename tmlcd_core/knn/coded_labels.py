@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from tmlcd_core.errors import ConfigError, DataError
-from tmlcd_core.validation import as_labels
+from tmlcd_core.validation import as_features, as_labels
 
 
 class NotFitted(ConfigError, NotFittedError):
@@ -20,6 +20,7 @@ class CodedLabels:
     """A classifier's known classes, and labels as their codes."""
 
     classes_: NDArray
+    n_features_in_: int
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
@@ -27,6 +28,18 @@ class CodedLabels:
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFitted(f"This {type(self).__name__} is not fitted yet: call fit with initial samples first.")
+
+    def _rows(self, X: Any) -> NDArray[np.float32]:
+        """Samples as the fitted model takes them."""
+        self._require_fitted()
+        return as_features(X, self.n_features_in_, type(self).__name__)
+
+    def _row(self, x: Any) -> NDArray[np.float32]:
+        """The same for one sample, with or without its second axis."""
+        X = self._rows(np.asarray(x)[None] if np.ndim(x) == 1 else x)
+        if len(X) != 1:
+            raise DataError(f"observe takes one sample, got {len(X)}: use run for a stream.")
+        return X
 
     def _encode(self, y: Any, n: int | None = None, missing: bool = False) -> tuple[NDArray[np.int32], NDArray]:
         """Codes of y (-1: no label) in the sorted union of known and new classes, and that union."""
@@ -55,6 +68,12 @@ class CodedLabels:
     def _adopt(self, classes: NDArray) -> None:
         """Make `classes`, a superset of the known ones, the known ones."""
         self._know(classes)
+
+    def _expect(self, classes: Any) -> Self:
+        """Know these classes too, though no sample of theirs has come yet."""
+        if classes is not None:
+            self._adopt(self._encode(classes)[1])
+        return self
 
     def _code(self, label: Any) -> int:
         """The class code of one label, -1 without; a label never seen becomes a class."""

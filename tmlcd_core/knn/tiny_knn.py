@@ -109,8 +109,7 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
 
     def _ask(self, X: Any) -> NDArray[np.float64]:
         """Votes of the classes for each sample; T stays as it is."""
-        self._require_fitted()
-        X = as_features(X, self.n_features_in_, type(self).__name__)
+        X = self._rows(X)
         unlabelled = np.full(len(X), -1, np.int32)
         rule = self._settings._replace(add=kernels.ADD_NOTHING)
         walk = Walk(X, unlabelled, Distances(X, max_bytes=0), self._T, rule, len(self.classes_), votes=True)
@@ -129,8 +128,7 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
 
     def neighbours(self, X: Any, k: int | None = None) -> Neighbours:
         """The nearest stored samples, as many as vote (or `k`), with their distances, labels and times."""
-        self._require_fitted()
-        X = as_features(X, self.n_features_in_, type(self).__name__)
+        X = self._rows(X)
         size = len(self._T)
         votes = self._settings.k or int(np.ceil(np.sqrt(size)))
         k = min(size, votes if k is None else whole_number("k", k, 1))

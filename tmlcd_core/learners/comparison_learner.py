@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from tmlcd_core.errors import DataError
 from tmlcd_core.knn.coded_labels import CodedLabels
 from tmlcd_core.learners.trace import Trace
 from tmlcd_core.validation import as_features, as_labels
@@ -80,8 +79,7 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
 
     def _pass_through(self, X: Any, y: Any) -> tuple[NDArray[np.int32], NDArray, NDArray]:
         """The codes of y, and what `_follow` gives."""
-        self._require_fitted()
-        X = as_features(X, self.n_features_in_, type(self).__name__)
+        X = self._rows(X)
         truth, classes = self._encode(y, len(X), missing=True)
         if classes is not self.classes_:
             self._adopt(classes)
@@ -91,25 +89,20 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
 
     def observe(self, x: Any, y: Any = None) -> Any:
         """The label predicted for x; then learn (x, y), unless y is None."""
-        self._require_fitted()
-        X = as_features(np.asarray(x)[None] if np.ndim(x) == 1 else x, self.n_features_in_, type(self).__name__)
-        if len(X) != 1:
-            raise DataError(f"observe takes one sample, got {len(X)}: use run for a stream.")
+        X = self._row(x)
         predicted, _ = self._follow(X, np.array([self._code(y)], np.int32))
         self.time_ += 1
         return self.classes_[predicted[0]]
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """`fit` the first time, then `run`; `classes` is accepted for compatibility and not needed."""
+        """`fit` the first time, then `run`; `classes` that are given the first time are known even while unseen."""
         if not self.__sklearn_is_fitted__():
-            return self.fit(X, y)
-        n = len(as_features(X, self.n_features_in_, type(self).__name__))
-        self._encode(y, n)  # here every sample needs a label
+            return self.fit(X, y)._expect(classes)
+        self._encode(y, len(self._rows(X)))  # here every sample needs a label
         self.run(X, y)
         return self
 
     def predict(self, X: Any) -> NDArray:
         """The label of each sample; nothing is learned."""
-        self._require_fitted()
-        codes = self._classify(as_features(X, self.n_features_in_, type(self).__name__))
+        codes = self._classify(self._rows(X))
         return self.classes_[codes]

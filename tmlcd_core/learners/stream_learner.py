@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.drift.detector import FEWEST_SAMPLES, ChangeDetector
-from tmlcd_core.errors import ConfigError, DataError
+from tmlcd_core.errors import ConfigError
 from tmlcd_core.knn.condensing import condense_codes
 from tmlcd_core.knn.distances import BLOCK, distance_cache
 from tmlcd_core.knn.store import Store
 from tmlcd_core.knn.tiny_knn import TinyKNN
 from tmlcd_core.knn.walk import OneStep, Rule, Walk
 from tmlcd_core.learners.trace import Alarm, Trace
-from tmlcd_core.validation import as_features
 
 
 class StreamLearner(TinyKNN):
@@ -57,8 +56,7 @@ class StreamLearner(TinyKNN):
         Labels that are None (or NaN) are missing: such samples are only predicted. If anything goes wrong, the
         model is as it was before.
         """
-        self._require_fitted()
-        X = as_features(X, self.n_features_in_, type(self).__name__)
+        X = self._rows(X)
         truth, classes = self._encode(y, len(X), missing=True)
         detector = copy.deepcopy(self.detector_)
         rates = self._rates.copy()
@@ -131,10 +129,7 @@ class StreamLearner(TinyKNN):
         What is refused changes nothing. But nothing is copied for each sample, as `run` copies for each stream: if a
         detector of one's own fails, T has learned the sample already.
         """
-        self._require_fitted()
-        X = as_features(np.asarray(x)[None] if np.ndim(x) == 1 else x, self.n_features_in_, type(self).__name__)
-        if len(X) != 1:
-            raise DataError(f"observe takes one sample, got {len(X)}: use run for a stream.")
+        X = self._row(x)
         code = self._code(y)
         self.time_ += 1
         self.alarm_ = None
@@ -152,8 +147,7 @@ class StreamLearner(TinyKNN):
 
     def take_in(self, X: Any, y: Any) -> Self:
         """Store labelled samples in T (and W) as of now, untested: a lesson in the middle of the stream."""
-        self._require_fitted()
-        X = as_features(X, self.n_features_in_, type(self).__name__)
+        X = self._rows(X)
         codes, classes = self._encode(y, len(X))
         if classes is not self.classes_:
             self._adopt(classes)
@@ -166,12 +160,12 @@ class StreamLearner(TinyKNN):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """`fit` the first time, then `run`; `classes` is accepted for compatibility and not needed."""
-        if self.__sklearn_is_fitted__():
-            self._encode(y, len(as_features(X, self.n_features_in_, type(self).__name__)))
-            self.run(X, y)
-            return self
-        return self.fit(X, y)
+        """`fit` the first time, then `run`; `classes` that are given the first time are known even while unseen."""
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, y)._expect(classes)
+        self._encode(y, len(self._rows(X)))  # here every sample needs a label
+        self.run(X, y)
+        return self
 
     # -- to look at --------------------------------------------------------------------------------------------------
 
