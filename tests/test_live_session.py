@@ -182,6 +182,15 @@ def test_what_was_said_last_is_pending_until_it_is_judged():
     assert session.pending() is None
 
 
+def test_an_answer_is_not_judged_while_a_word_has_no_take():
+    session, rng = taught(each=1)
+    answer = session.say(take_of("low", rng))
+    session.drop("t2")
+    with pytest.raises(DataError, match="“rise” has no take"):
+        session.judge(answer.id, "low")
+    assert LiveSession.open(session.save()).events == session.events, "its file can be opened"
+
+
 def test_a_removed_word_was_never_named():
     session, rng = taught()
     without, _ = taught(("low", "rise"))
@@ -204,6 +213,13 @@ def test_the_guide_through_a_drift_stays_as_it_was_given(judged):
     assert LiveSession.open(session.save()).drift_under_way() == (judged, given)
     session.begin_drift("end")
     assert session.drift_under_way() == (judged + 15, None)
+
+
+def test_what_a_fault_does_is_tried_once(monkeypatch):
+    session, _ = taught()
+    guide = session.begin_drift("cover")
+    monkeypatch.setattr("tmlcd_core.experiments.live.drifts.heard_through", None)
+    assert session.drift_under_way() == (0, guide)
 
 
 def test_undo_takes_back_the_last_judgement_only():

@@ -124,11 +124,19 @@ def _accuracy_now(session: LiveSession) -> float:
 
 
 def _accuracy_through(session: LiveSession, effect: str, strength: float) -> tuple[float, str]:
-    """Share of the taught takes that are still told right when heard so, each by the others."""
+    """Share of the taught takes that are still told right when heard so, each by the others; tried once."""
     taught = [(event["take"], event["word"]) for event in session.events if event["do"] == "teach"]
     if len(taught) < 2:
         return session.settings.accuracy, "too few to try"
-    clean = session.voice.transform([session.takes[take] for take, _ in taught])
+    tried = (session.extractor, session.settings.k, session.settings.weights, effect, strength, *taught)
+    if tried not in session._tried:
+        session._tried[tried] = _right_through(session, effect, strength, taught)
+    right = session._tried[tried]
+    return right / len(taught), f"{right} of {len(taught)} right"
+
+
+def _right_through(session: LiveSession, effect: str, strength: float, taught: list[tuple[str, str]]) -> int:
+    clean = np.stack([session._features(take) for take, _ in taught])
     faulty = [heard_through(session.takes[take], effect, strength, i) for i, (take, _) in enumerate(taught)]
     heard = session.voice.transform(faulty)
     words = np.array([word for _, word in taught])
@@ -137,7 +145,7 @@ def _accuracy_through(session: LiveSession, effect: str, strength: float) -> tup
         others = np.arange(len(taught)) != i
         knn = TinyKNN(k=session.settings.k, weights=session.settings.weights).fit(clean[others], words[others])
         right += int(knn.predict(heard[i : i + 1])[0] == words[i])
-    return right / len(taught), f"{right} of {len(taught)} right"
+    return right
 
 
 def heard_through(take: Take, effect: str, strength: float, number: int, seed: int = 0) -> Take:

@@ -75,6 +75,7 @@ class LiveSession:
         self.seed = seed
         self.number = 0  # takes so far: the next id
         self._X: dict[str, NDArray[np.float32]] = {}
+        self._tried: dict[tuple[Any, ...], int] = {}  # taught takes that were right through a fault
         self._pupils: dict[str, Pupil] | None = None
         self.settings = LiveSettings()
         self.learners: tuple[str, ...] = ()
@@ -224,6 +225,8 @@ class LiveSession:
             raise DataError(f"take {answer} was taught, not answered: relabel it instead")
         if "judge" in done:
             raise DataError(f"answer {answer} is judged already: take it back or relabel it")
+        if lacking := self.missing():
+            raise DataError(lacking)
         self._replayed()
         event = {"do": "judge", "take": answer, "word": word}
         self.events.append(event)
