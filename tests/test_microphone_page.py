@@ -25,7 +25,7 @@ from pages.microphone.keeping import MAX_MB
 from pages.microphone.ready import ready_clip
 from pages.microphone.room import KEPT, Room, Rooms, rooms
 from pages.microphone.visit import GOAL, STATE, Visit
-from pages.recorder import MOST, REMEMBERED
+from pages.recorder import MOST, REMEMBERED, Recording
 from tmlcd_core.datasets import FolderSource
 from tmlcd_core.errors import AudioError, DataError
 from tmlcd_core.experiments.live import MOST_TAKES, LiveSession, LiveSettings
@@ -326,6 +326,13 @@ def test_after_a_reload_the_next_step_is_the_same():
     assert "as the box tells you" in open_page(session=token_of(at)).markdown[1].value
 
 
+def test_a_drift_begins_with_the_word_that_was_typed_just_before_the_click():
+    at = step(taught(), CHANGE)
+    at.text_input(key="mic:new").set_value("seven")
+    press(at, "mic:begin")
+    assert visit_of(at).session.events[-1]["new"] == "seven"
+
+
 def test_the_changed_word_is_asked_for_every_second_time():
     at = step(taught(), CHANGE)
     press(at, "mic:begin")
@@ -420,6 +427,17 @@ def test_names_with_markup_are_text():
     at.text_input(key="mic:add").set_value("x" * 41).run()
     at.text_input(key="mic:add").set_value("yes").run()
     assert "there already" in said(at)
+
+
+def test_words_can_be_chosen_again_after_the_last_take_was_dropped():
+    at = press(open_page(), "mic:ready:yes")
+    visit_of(at).do(lambda session: session.drop("t1"))
+    at.run()
+    assert not any(multi.key == "mic:names" for multi in at.multiselect), "it would name the words of another session"
+    press(at, "mic:remove:no")
+    at.text_input(key="mic:add").set_value("left").run()
+    assert visit_of(at).session.words == ["yes", "up", "left"]
+    assert "Takes as wav folders" not in [button.label for button in at.get("download_button")]
 
 
 def test_a_word_is_removed_with_its_takes():
@@ -604,6 +622,46 @@ def test_forgetting_is_for_good_in_every_tab(folder):
     assert "cannot be opened" in said(open_page(session=token))
 
 
+def test_forgetting_in_one_tab_while_another_opens_a_session_stops_nobody(tmp_path):
+    shelf = Rooms(tmp_path)
+    room = shelf.create(session_of())
+    room.lock.acquire()  # a tab draws its page
+    forgetting = threading.Thread(target=shelf.forget, args=(room,), daemon=True)
+    forgetting.start()
+    forgetting.join(0.2)
+    opening = threading.Thread(target=shelf.create, args=(session_of(),), daemon=True)
+    opening.start()
+    opening.join(5)
+    stuck = opening.is_alive()
+    room.lock.release()
+    forgetting.join(5)
+    assert not stuck and room.forgotten
+
+
+def test_a_tab_that_comes_waits_for_the_one_that_works():
+    at = step(taught(), SAY)
+    room = visit_of(at).room
+    room.lock.acquire()  # another tab is in the middle of a replay
+    found: list[Visit] = []
+    coming = threading.Thread(target=lambda: found.append(Visit.to(room)), daemon=True)
+    coming.start()
+    coming.join(0.5)
+    early = list(found)
+    room.lock.release()
+    coming.join(30)
+    assert early == [] and found[0].session is room.session
+
+
+def test_a_take_that_is_sent_again_while_it_is_looked_at_is_taken_once(monkeypatch):
+    visit, done = visit_of(taught()), []
+    recording = Recording(str(uuid.uuid4()), sound(word()), False, "yes", done)
+    monkeypatch.setattr(sources, "arrived", lambda key: recording)
+    visit.order("fault", effect="echo")
+    for _ in range(2):  # the second has seen it before the first was ready
+        sources.take_in(visit, teaching=False)
+    assert len(visit.session.takes) == 10 and visit.said == []
+
+
 def test_a_saved_session_is_opened_beside_the_one_that_was_there():
     at = step(taught(), SAY)
     press(at, "mic:several")
@@ -612,6 +670,17 @@ def test_a_saved_session_is_opened_beside_the_one_that_was_there():
     assert visit_of(at).session.save() == saved
     assert token_of(at) != token
     assert rooms().find(token) is not None
+
+
+def test_an_opened_session_leads_to_the_step_where_it_was_left():
+    at = step(taught(), SAY)
+    press(at, "mic:several")
+    judged = visit_of(at).session.save()
+    press(step(at, CHANGE), "mic:begin")
+    other = upload(open_page(), "mine.zip", judged, "mic:open")
+    assert other.session_state["mic:step"] == SAY
+    upload(other, "drift.zip", visit_of(at).session.save(), "mic:open")
+    assert other.session_state["mic:step"] == CHANGE
 
 
 def edited(data: bytes) -> bytes:

@@ -23,6 +23,11 @@ ABOUT = {
     "new-word": "One more word comes in that was never taught.",
     "speaker": "Another person goes on with the same words.",
 }
+DETAILS = {  # what a drift is told, and the widget that tells it
+    "class-change": {"old": "mic:old", "new": "mic:new"},
+    "new-word": {"word": "mic:newcomer"},
+    "fault": {"effect": "mic:fault", "strength": "mic:strength"},
+}
 HARMFUL = "wrong sample rate"  # hurts every extractor; the best one hardly minds most of the others
 SPARE = ("down", "left", "stop", "go")  # words to say instead
 
@@ -36,7 +41,7 @@ def order(visit: Visit) -> None:
     with st.container(border=True):
         kind = st.selectbox("What is to change?", list(KINDS), format_func=KINDS.__getitem__, key="mic:kind")
         st.caption(ABOUT[kind])
-        what = details(visit, kind)
+        details(visit, kind)
         judged, needed = session.judged, session.settings.warmup
         if judged < needed:
             st.info(
@@ -45,24 +50,29 @@ def order(visit: Visit) -> None:
                 icon=":material/hourglass_top:",
             )
         st.button(
-            "Begin", key="mic:begin", type="primary", icon=":material/play_arrow:", on_click=visit.act,
-            args=(visit.order, kind), kwargs=what, disabled=bool(session.missing()),
+            "Begin", key="mic:begin", type="primary", icon=":material/play_arrow:", on_click=begin,
+            args=(visit, kind), disabled=bool(session.missing()),
         )  # fmt: skip
 
 
-def details(visit: Visit, kind: str) -> dict[str, object]:
+def begin(visit: Visit, kind: str) -> None:
+    """Begin it with what stands in the widgets now: a word may have been typed just before the click."""
+    visit.act(visit.order, kind, **{name: st.session_state[key] for name, key in DETAILS.get(kind, {}).items()})
+
+
+def details(visit: Visit, kind: str) -> None:
+    keys = DETAILS.get(kind, {})
     words = visit.session.words
     spare = next(word for word in (*SPARE, "other") if word not in words)
     if kind == "class-change":
-        old = st.selectbox("Instead of", words, key="mic:old")
-        return {"old": old, "new": st.text_input("say from now on", spare, max_chars=40, key="mic:new")}
-    if kind == "new-word":
-        return {"word": st.text_input("The new word", spare, max_chars=40, key="mic:newcomer")}
-    if kind == "fault":
-        effect = st.selectbox("Fault", FAULTS, index=FAULTS.index(HARMFUL), key="mic:fault")
+        st.selectbox("Instead of", words, key=keys["old"])
+        st.text_input("say from now on", spare, max_chars=40, key=keys["new"])
+    elif kind == "new-word":
+        st.text_input("The new word", spare, max_chars=40, key=keys["word"])
+    elif kind == "fault":
+        effect = st.selectbox("Fault", FAULTS, index=FAULTS.index(HARMFUL), key=keys["effect"])
         st.caption(EFFECTS[effect].explanation)
-        return {"effect": effect, "strength": st.slider("Strength", 0.0, 1.0, 1.0, 0.05, key="mic:strength")}
-    return {}
+        st.slider("Strength", 0.0, 1.0, 1.0, 0.05, key=keys["strength"])
 
 
 def under_way(visit: Visit) -> None:

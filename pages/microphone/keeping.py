@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from pages.microphone.room import rooms
-from pages.microphone.visit import ADDRESS, STATE, Visit
+from pages.microphone.visit import ADDRESS, STATE, STEP, Visit
 from pages.widgets import as_text
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments.live import LiveSession, session_project
@@ -26,8 +26,9 @@ def keeping(visit: Visit) -> None:
         session = visit.session
         download(visit, "Session", session.save, "words.session.zip", ":material/save:",
                  "Everything: takes, answers, settings. It can be opened again above.")  # fmt: skip
-        download(visit, "Takes as wav folders", session.wav_folder, "words.zip", ":material/folder_zip:",
-                 "One folder per word, as the Drift lab and the commands read them.")  # fmt: skip
+        if session.labels():
+            download(visit, "Takes as wav folders", session.wav_folder, "words.zip", ":material/folder_zip:",
+                     "One folder per word, as the Drift lab and the commands read them.")  # fmt: skip
         stm32(visit)
         st.caption(
             "This page can be reloaded: its address holds the session, which this server keeps until a day after the "
@@ -60,6 +61,7 @@ def open_file(visit: Visit) -> None:
     room.changed()
     st.session_state[STATE] = Visit.to(room)
     st.query_params[ADDRESS] = room.token
+    st.session_state.pop(STEP, None)  # as after a reload: to the step where it was left
     st.rerun()
 
 

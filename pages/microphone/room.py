@@ -91,7 +91,7 @@ class Rooms:
 
     def forget(self, room: Room) -> None:
         """Remove a session from memory and disk."""
-        with self._lock, room.lock:
+        with room.lock, self._lock:  # in the order of a tab that opens a session while it is in this one
             self._open.pop(room.token, None)
             room.forget()
 

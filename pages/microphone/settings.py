@@ -82,7 +82,7 @@ def settings(visit: Visit) -> None:
                 if session.takes:
                     visit.changed()
                 visit.look_again()
-            st.session_state[SHOWN] = stamp(session)
+                st.session_state[SHOWN] = stamp(session)
         test = session.settings
         rates = " and ".join(
             f"{test.false_alarm_rate(right):.0%} of the sessions with {right:.0%} right answers" for right in ABILITIES

@@ -24,9 +24,13 @@ def server_device() -> str | None:
 def take_in(visit: Visit, teaching: bool) -> None:
     """What has just come from the recorder, before anything is drawn."""
     recording = arrived(RECORDER)
-    if recording is not None:
-        visit.said.clear()
-        meant = recording.word if recording.word in visit.session.words and (teaching or visit.asks) else ""
+    if recording is None:
+        return
+    visit.said.clear()
+    with visit.alone() as session:
+        if recording.id in recording.done:  # sent again while another thread worked on it
+            return
+        meant = recording.word if recording.word in session.words and (teaching or visit.asks) else ""
         visit.receive(recording.wav, teaching, long=recording.long, word=meant)
         recording.acknowledge()
 

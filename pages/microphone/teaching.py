@@ -19,7 +19,7 @@ PILLS, ADD, NAMES = "mic:word", "mic:add", "mic:names"
 def words(visit: Visit) -> None:
     """Name the words; once there are takes, choose the one to say, with a counter for each."""
     session = visit.session
-    if not session.takes:
+    if visit.room is None:
         name_words(visit)
         session = visit.session
     counts = session.counts()
@@ -29,7 +29,7 @@ def words(visit: Visit) -> None:
         format_func=lambda word: f"{as_text(word)} · **{counts[word]}**",
         help=f"Its turn passes to the next word after {GOAL} takes; choose another at any time.",
     )  # fmt: skip
-    if session.takes:
+    if visit.room is not None:
         with st.popover("Add or remove a word", icon=":material/edit:"):
             edit_words(visit)
 

@@ -111,7 +111,8 @@ class Visit:
     def to(cls, room: Room) -> Visit:
         """A visit of this room."""
         visit = cls(room=room)
-        visit.catch_up()
+        with room.lock:
+            visit.catch_up()
         return visit
 
     def catch_up(self) -> None:

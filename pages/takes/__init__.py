@@ -65,7 +65,11 @@ def takes(
     data = {"groups": [asdict(group) for group in groups], "words": list(words), "drops": drops, "flow": flow}
     known = isinstance(name, str) and name in shown  # what comes from a browser is checked
     if known and what == "play":
-        data["sound"] = {"id": name, "turn": str(event.get("turn")), "wav": base64.b64encode(sound(name)).decode()}
+        try:
+            wav = base64.b64encode(sound(name)).decode()
+        except KeyError:  # dropped meanwhile, in another tab: the whole page is drawn again
+            st.rerun()
+        data["sound"] = {"id": name, "turn": str(event.get("turn")), "wav": wav}
     _component(key=key, data=data, on_event_change=lambda: None)
     if known and what == "drop" and drops:
         return Wish("drop", name)
