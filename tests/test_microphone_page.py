@@ -26,6 +26,7 @@ from pages.microphone.ready import ready_clip
 from pages.microphone.room import KEPT, Room, Rooms, rooms
 from pages.microphone.visit import GOAL, STATE, Visit
 from pages.recorder import MOST, REMEMBERED, Recording
+from pages.takes import Card, Group, takes
 from tmlcd_core.datasets import FolderSource
 from tmlcd_core.errors import AudioError, DataError
 from tmlcd_core.experiments.live import MOST_TAKES, LiveSession, LiveSettings
@@ -333,6 +334,20 @@ def test_a_drift_begins_with_the_word_that_was_typed_just_before_the_click():
     assert visit_of(at).session.events[-1]["new"] == "seven"
 
 
+def test_the_answer_stands_above_the_drift_once_there_is_one_to_look_at():
+    def drift_first() -> bool:
+        keys = [button.key for button in at.button]
+        return keys.index("mic:end") < keys.index("mic:undo" if "mic:undo" in keys else "mic:judge:yes")
+
+    at = press(step(taught(), CHANGE), "mic:several")
+    press(at, "mic:begin")
+    assert drift_first()
+    press(at, "mic:ready:yes")
+    assert not drift_first()
+    press(at, "mic:judge:yes")
+    assert not drift_first()
+
+
 def test_the_changed_word_is_asked_for_every_second_time():
     at = step(taught(), CHANGE)
     press(at, "mic:begin")
@@ -459,6 +474,19 @@ def test_an_answer_outlives_a_removed_word_a_reload_and_other_features():
     assert visit_of(again).outcome.word == "no" and not again.warning
     press(step(again, CHANGE), "mic:begin")
     assert open_page(session=token_of(at)).session_state["mic:step"] == CHANGE
+
+
+def test_an_answer_that_waits_knows_what_is_taught_meanwhile():
+    at = press(step(taught(), SAY), "mic:ready:no")
+    press(step(at, TEACH), "mic:few")
+    visit = visit_of(at)
+    assert visit.answer.ballots == visit.session.pending().ballots
+    visit.judge("no")
+    visit.do(lambda session: session.add_word("left"))
+    visit.do(LiveSession.undo)  # nothing is judged now, so the new word needs a take
+    assert visit.answer is None
+    visit.ready("left", teaching=True)
+    assert visit.waits_for_truth()
 
 
 @pytest.mark.parametrize("change", ["drop", "relabel"])
@@ -650,6 +678,30 @@ def test_a_tab_that_comes_waits_for_the_one_that_works():
     room.lock.release()
     coming.join(30)
     assert early == [] and found[0].session is room.session
+
+
+def test_hearing_a_take_that_another_tab_has_dropped_draws_the_page_again(monkeypatch):
+    class Again(Exception):
+        pass
+
+    def rerun() -> None:
+        raise Again
+
+    pressed = SimpleNamespace(event={"what": "play", "id": "t1"})
+    monkeypatch.setattr("pages.takes.st", SimpleNamespace(session_state={"mic:taught": pressed}, rerun=rerun))
+    with pytest.raises(Again):
+        takes("mic:taught", [Group("yes", [Card("t1", "", "")])], {}.__getitem__)
+
+
+def test_a_long_take_that_comes_after_the_first_step_was_left_is_cut(monkeypatch):
+    at = taught()
+    long = sound(np.concatenate([quiet(0.5), *(word(1.2, seed=i) for i in range(5)), quiet(0.5)]))
+    recording = Recording(str(uuid.uuid4()), long, True, "yes", [])
+    monkeypatch.setattr(sources, "arrived", lambda key: None if recording.id in recording.done else recording)
+    step(at, SAY)
+    assert len(visit_of(at).cut) == 5 and said(at) == ""
+    press(at, "mic:go")
+    assert at.session_state["mic:step"] == TEACH
 
 
 def test_a_take_that_is_sent_again_while_it_is_looked_at_is_taken_once(monkeypatch):

@@ -58,10 +58,12 @@ def draw(visit: Visit) -> None:
             teaching.cut(visit)
             teaching.taught(visit)
             return
-        if step == CHANGE:
-            changing.order(visit)
-        answers.answer(visit)
-        answers.alarms(visit)
+        parts = [answers.answer, answers.alarms]
+        if step == CHANGE:  # on top while it is to be read; then what was understood, and the alarm, are looked at
+            going = visit.guide is not None and visit.session.judged > visit.ordered
+            parts.insert(2 if going or visit.waits_for_truth() else 0, changing.order)
+        for part in parts:
+            part(visit)
     left, right = st.columns(2, gap="medium")  # a row of its own: on a telephone the answer follows the recorder
     with left:
         answers.curves(visit)
@@ -73,7 +75,7 @@ def draw(visit: Visit) -> None:
 def next_step(visit: Visit, step: str) -> None:
     """The one thing to do now."""
     lacks = visit.lacks()
-    if step == TEACH and visit.cut:
+    if visit.cut:
         told, go = "**Next:** hear the words that were found, drop what is wrong, and keep the rest.", TEACH
     elif lacks is not None:
         told, go = f"**Next:** {as_text(lacks)}.", TEACH

@@ -31,7 +31,8 @@ def take_in(visit: Visit, teaching: bool) -> None:
         if recording.id in recording.done:  # sent again while another thread worked on it
             return
         meant = recording.word if recording.word in session.words and (teaching or visit.asks) else ""
-        visit.receive(recording.wav, teaching, long=recording.long, word=meant)
+        # A long take was begun in the first step, which may have been left meanwhile.
+        visit.receive(recording.wav, teaching or recording.long, long=recording.long, word=meant)
         recording.acknowledge()
 
 

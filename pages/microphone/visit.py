@@ -231,7 +231,7 @@ class Visit:
             if teaching:
                 self.session.teach(word or self.word, take)
                 self.changed()
-                self.next_word()
+                self.look_again()
             else:
                 self.answer, self.outcome = self.session.say(take), None
                 self.changed()
@@ -256,7 +256,7 @@ class Visit:
                     session.teach(word, take)
                     self.changed()
             self.cut = {}
-            self.next_word()
+            self.look_again()
 
     def judge(self, word: str) -> None:
         """The truth about the last answer; a second click changes nothing."""

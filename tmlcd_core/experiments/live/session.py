@@ -85,7 +85,7 @@ class LiveSession:
             self._name(word)
         if len(self.words) < FEWEST_WORDS:
             raise ConfigError(
-                f"{len(self.words)} word: name at least {FEWEST_WORDS}, or there is nothing to tell apart"
+                f"{len(self.words) or 'no'} word: name at least {FEWEST_WORDS}, or there is nothing to tell apart"
             )
 
     def change(
