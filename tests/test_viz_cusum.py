@@ -92,6 +92,8 @@ def test_figures_hold_the_numbers():
     state = cusum.state_at(DROP, 599, threshold=1e9)
     figure = cusum.matrix_figure(state)
     np.testing.assert_allclose(figure.data[0].customdata, state.matrix)
+    edges = cusum.matrix_figure(cusum.state_at(DROP, 149)).data[0].y
+    assert list(edges) == [75, 125], "a single batch is as high as a batch, and has ticks at whole samples"
     rows = threshold_table(0.9, thresholds=(5.0, 25.0), runs=200)
     lines = cusum.threshold_figure(rows, 25.0).data
     assert [list(line.x) for line in lines] == [[5.0, 25.0]] * 2

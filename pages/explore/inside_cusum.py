@@ -53,14 +53,15 @@ def look_inside(text: str, time: int, _correct: NDArray[np.bool_], _settings: di
         return
     j, column = state.best
     left, right = st.columns(2)
+    batches = f"{len(state.hits)} batch{'es' * (len(state.hits) > 1)}"
     best = (
         f"S = {state.matrix.max():.1f} for a change at sample {state.starts[j]} "
         f"to υ₁ = {state.test.candidates[column]:.3f}."
     )
     with left:
         st.markdown(
-            f"υ₀ = {state.test.accuracy_before:.3f}, {len(state.hits)} batches since sample "
-            f"{state.start}, {len(state.test.candidates)} candidates υ₁."
+            f"υ₀ = {state.test.accuracy_before:.3f}, {batches} since sample {state.start}, "
+            f"{len(state.test.candidates)} candidates υ₁."
         )
         told = f"Heat map of S for every start j and candidate υ₁. Maximum: {best}"
         st.plotly_chart(cusum.matrix_figure(state), key="matrix", config=CONFIG, alt=told)

@@ -169,10 +169,11 @@ def matrix_figure(state: CusumState) -> Any:
     """S_j^t(v1) as a heat map with its maximum marked (Plotly)."""
     row, column = state.best
     limit = max(abs(float(state.matrix.max())), state.test.threshold)
+    edges = np.append(state.starts, state.starts[-1] + state.test.batch) - state.test.batch / 2
     heat = {
         "type": "heatmap",
         "x": state.test.candidates,
-        "y": state.starts,
+        "y": edges,  # not the middles: of a single batch Plotly would make a cell of one sample
         "z": np.clip(state.matrix, -limit, limit),
         "customdata": state.matrix,
         "zmin": -limit,
