@@ -86,5 +86,6 @@ def unpack(file_id: str, name: str, content: bytes) -> Upload:
         raise DataError(str(fault).replace(found.path, name)) from fault
     counts = ", ".join(f"{label}: {n}" for label, n in list(usable.items())[:12])
     more = f" and {len(usable) - 12} classes more" if len(usable) > 12 else ""
-    told = f"{name} holds {source.kind} of {len(usable)} classes ({counts}{more}). {left_out(source.skipped)}"
+    classes = f"{len(usable)} class{'es' * (len(usable) > 1)}"
+    told = f"{name} holds {source.kind} of {classes} ({counts}{more}). {left_out(source.skipped)}"
     return Upload(file_id, name, folder, told.strip())

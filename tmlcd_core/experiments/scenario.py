@@ -403,7 +403,7 @@ def _refuse_again(world: World, word: str, drift: Drift) -> None:
 
 def _draw(spare: list[str], drift: Drift) -> str:
     if not spare:
-        raise ConfigError(f"{_told(drift)} needs a class more than the data have; take fewer classes")
+        raise ConfigError(f"{_told(drift)} needs a class more than the data have; take fewer classes or another drift")
     return spare.pop(0)
 
 
