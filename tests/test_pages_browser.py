@@ -84,7 +84,8 @@ def test_uploads_of_a_picture_and_of_garbage(server, visit):  # noqa: F811
 
 def test_a_button_takes_the_page_to_the_papers_other_table(server, visit):  # noqa: F811
     page = visit(f"{server}/stm32")
-    page.get_by_role("cell", name="370,744").wait_for()
+    number = page.get_by_role("cell", name="370,744")
+    assert number.evaluate("cell => getComputedStyle(cell).textAlign") == "right"
     page.get_by_role("button", name=re.compile(r"Table 2 \(b\)")).click()
     page.get_by_role("cell", name="77,140").wait_for()
     page.wait_for_url("**hz=4410*")

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.budget import choose_boards, choose_configuration, presets
 from pages.lessons.own import make_lesson, show_lesson
-from pages.widgets import checked, faults_as_messages
+from pages.widgets import checked, faults_as_messages, table
 from tmlcd_core.mcu import (
     BOARDS,
     CASES,
@@ -46,11 +46,11 @@ def memory(text: str, _c: Configuration, _boards: list[Board]) -> None:
     left, right = st.columns([5, 4])
     with left:
         st.caption(f"{PRINTED.get(_c, '')} Marked +: what a program that runs needs, and the paper's sum leaves out.")
-        st.table(viz.budget_table(budget(_c)), border="horizontal", hide_index=True)
+        table(viz.budget_table(budget(_c)), "Bytes")
     with right:
         bars = ram_bars(_c, _boards)
         st.plotly_chart(viz.ram_figure(bars), key="ram-bars", config=CONFIG, alt=viz.in_words(bars))
-    st.table(viz.fit_table(what_fits(_c, _boards)), border="horizontal", hide_index=True)
+    table(viz.fit_table(what_fits(_c, _boards)), "RAM", "Bytes free", "Largest |T|")
     flash = flash_bytes(_c, fused=_c.layout != "paper")
     st.caption(f"Flash: at most {viz.in_kb(flash)} for code, tables and the T that it starts with.")
 
@@ -78,7 +78,8 @@ def memory(text: str, _c: Configuration, _boards: list[Board]) -> None:
 @st.cache_data(max_entries=16, show_spinner=False)
 def times(case: str) -> None:
     """Instructions and milliseconds of each stage."""
-    st.table(viz.stage_table(CASE_NAMES[case]), border="horizontal", hide_index=True)
+    rows = viz.stage_table(CASE_NAMES[case])
+    table(rows, *list(rows)[1:])
     st.caption(
         "Instructions are counted under emulation at -O2. Milliseconds are estimates, not measured on a board: "
         "at one cycle per instruction, and at the cycles that would give the paper's times."
@@ -88,7 +89,8 @@ def times(case: str) -> None:
 @st.cache_data(max_entries=1, show_spinner=False)
 def paper_times() -> None:
     st.caption("The paper's Table 3 as printed, in milliseconds; the STM32F401 at 4,410 Hz.")
-    st.table(viz.paper_times(), border="horizontal", hide_index=True)
+    rows = viz.paper_times()
+    table(rows, *list(rows)[1:])
 
 
 st.title("STM32")

@@ -101,7 +101,9 @@ def show() -> None:
         st.download_button("Run as Python", code, "run.py", "text/x-python", icon=":material/code:", on_click="ignore")
     every = st.expander("All figures", key="figures", on_change="rerun", icon=":material/table_chart:")
     if every.open:  # while it is closed, nobody waits for it
-        every.dataframe(several.table if several else figures(good.metrics), hide_index=True, height="content")
+        rows = several.table if several else figures(good.metrics)
+        right = {name: st.column_config.TextColumn(alignment="right") for name in list(rows)[1:]}
+        every.dataframe(rows, hide_index=True, height="content", column_config=right)
     with st.expander("This run as a Python program", icon=":material/code:"):
         st.code(code, language="python")
     st.caption("The address of this page holds all settings: copy it, and it shows the same run.")

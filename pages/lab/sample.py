@@ -88,7 +88,7 @@ def opinion(found: LabRun, sample: int, name: str, view: Closeup, label: str) ->
         "sample": st.column_config.ImageColumn("", width=48),
         "label": st.column_config.TextColumn("label", width=56),
         "age": st.column_config.TextColumn(
-            "age", width=50, help="Samples since it was learned; initial: there from the beginning"
+            "age", width=50, alignment="right", help="Samples since it was learned; initial: there from the beginning"
         ),
         "distance": st.column_config.NumberColumn(
             "distance", width=70, format="%.3g", help="Euclidean, between features"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from pages.widgets import as_text, checked, faults_as_messages
+from pages.widgets import as_text, checked, faults_as_messages, table
 from pages.work import Work
 from tmlcd_core.viz.paper import chart, from_json, in_words
 
@@ -31,17 +31,19 @@ def show_figures(text: str, which: str) -> None:
 
 def table_1(rows: list[dict]) -> pd.DataFrame:
     """Ours and the paper's, side by side."""
-    table = pd.DataFrame(rows)
+    measured = pd.DataFrame(rows)
     shown = pd.DataFrame(
         {
-            "data": table["data"],
-            "λ": table["classes"],
-            "classifier": table["classifier"],
-            "accuracy": table["accuracy"].map("{:.3f}".format) + " ± " + table["accuracy std"].map("{:.3f}".format),
-            "paper": table["paper"].map("{:.2f}".format),
-            "difference": table["difference"].map("{:+.3f}".format).str.replace("-0.000", "+0.000"),
-            "samples": table["samples"].round().astype(int),
-            "paper's samples": table["paper's samples"],
+            "data": measured["data"],
+            "λ": measured["classes"],
+            "classifier": measured["classifier"],
+            "accuracy": measured["accuracy"].map("{:.3f}".format)
+            + " ± "
+            + measured["accuracy std"].map("{:.3f}".format),
+            "paper": measured["paper"].map("{:.2f}".format),
+            "difference": measured["difference"].map("{:+.3f}".format).str.replace("-0.000", "+0.000"),
+            "samples": measured["samples"].round().astype(int),
+            "paper's samples": measured["paper's samples"],
         }
     )
     return shown.sort_values(["data", "λ"], ascending=[False, True], kind="stable")
@@ -76,7 +78,8 @@ text = work.result() or SHIPPED.read_text(encoding="utf-8")
 found = read(text)
 holding = sum(claim["verdict"] == "holds" for claim in found["claims"])
 source = "made here" if work.result() else "shipped with the app"
-st.caption(f"{found['runs']} runs of each experiment, {source}; {holding} of {len(found['claims'])} claims hold.")
+runs = f"{found['runs']} run{'s' * (found['runs'] > 1)}"
+st.caption(f"{runs} of each experiment, {source}; {holding} of {len(found['claims'])} claims hold.")
 
 # Only the tab that is open is made, and the address says which one that is.
 numbers, figures, claims, again = st.tabs(TABS, key="tab", bind="query-params")
@@ -89,7 +92,8 @@ if numbers.open:
         "does not get past in 3 epochs. “Centred” is a row of ours: the same with that offset taken away, nearer to "
         "the paper's numbers."
     )
-    numbers.table(table_1(found["table1"]), border="horizontal", hide_index=True)
+    with numbers:
+        table(table_1(found["table1"]), "accuracy", "paper", "difference")
 if figures.open:
     with figures:
         which = FIGURES[checked(st.selectbox, "Figure", tuple(FIGURES), key="figure")]

@@ -68,6 +68,16 @@ def says(asked: list[str], value: Any) -> bool:
         return text == str(value)
 
 
+def table(rows: Any, *numbers: str) -> None:
+    """A table with these columns to the right: Streamlit takes a number with a comma or a unit for a word."""
+    import pandas as pd
+
+    frame = pd.DataFrame(rows)
+    places = (f".col{frame.columns.get_loc(name)}" for name in numbers)
+    right = [{"selector": place, "props": "text-align: right !important"} for place in places]
+    st.table(frame.style.set_table_styles(right), border="horizontal", hide_index=True)
+
+
 def as_text(text: str) -> str:
     """Text for a place that understands Markdown, with nothing in it to be understood."""
     return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&])", r"\\\1", text)

@@ -42,11 +42,14 @@ STAGES = {
 
 
 def in_kb(size: float) -> str:
-    """Bytes as a data sheet writes them.
+    """Bytes as a data sheet writes them; what no board has in larger units.
 
-    >>> in_kb(98304), in_kb(1500)
-    ('96 KB', '1.5 KB')
+    >>> in_kb(98304), in_kb(1500), in_kb(28_713_710_552)
+    ('96 KB', '1.5 KB', '27 GB')
     """
+    for unit, name in ((KB**3, "GB"), (KB**2, "MB")):
+        if size >= 10 * unit:
+            return f"{size / unit:,.0f} {name}"
     return f"{size / KB:,.0f} KB" if size % KB == 0 else f"{size / KB:,.1f} KB"
 
 
