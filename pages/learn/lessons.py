@@ -28,7 +28,7 @@ def guide(lesson: Lesson) -> None:
 
 
 st.title("Lessons")
-chosen = checked(st.segmented_control, "Five minutes each", TITLES, default=TITLES[0], key="lesson")
+chosen = checked(st.segmented_control, "Five minutes each", TITLES, default=TITLES[0], required=True, key="lesson")
 guide(LESSONS[TITLES.index(chosen)])
 st.caption(
     "The buttons open a page in a new tab, set for the lesson, with the question above it. For a lesson of your own "

@@ -101,7 +101,9 @@ if figures.open:
         st.caption("Mean and standard deviation over runs, against the samples seen; the dotted line is the change.")
 if claims.open:
     with claims:
-        wanted = checked(st.segmented_control, "Show", ("all", "holds", "does not hold"), key="show", default="all")
+        wanted = checked(
+            st.segmented_control, "Show", ("all", "holds", "does not hold"), key="show", default="all", required=True
+        )
         st.caption("Measured: mean ± standard deviation over runs; the number in a name is that of the classes λ.")
         for claim in found["claims"]:
             if wanted not in ("holds", "does not hold") or claim["verdict"] == wanted:
