@@ -10,10 +10,10 @@ from pages.turns import turn
 if __name__ == "__main__":  # a visitor's run of this script
     # Before the navigation, or the browser fetches the menu entry's Material icon from another host.
     st.set_page_config(page_icon=str(SHELL.with_name("favicon.svg")), layout="wide")
-    page = navigation()
-    st.set_page_config(page_title=f"{page.title} · TML-CD Lab")
     st.html(SHELL)  # again, for who came in by an address that no page has
     presenter_view()
+    page = navigation()
+    st.set_page_config(page_title=f"{page.title} · TML-CD Lab")
     with turn():
         page.run()
     presenter_switch()

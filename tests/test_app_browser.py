@@ -328,14 +328,22 @@ new PerformanceObserver(list => list.getEntries().forEach(entry => window.shifte
     .observe({type: "layout-shift", buffered: true});"""
 
 
-@pytest.mark.parametrize("width, height", [(1280, 720), (390, 844)])
-def test_what_stands_on_a_page_stays_where_it_is_while_the_rest_arrives(width, height, server, visit):
+@pytest.mark.parametrize("width, height, view", [(1280, 720, ""), (390, 844, ""), (1280, 720, "?presenter=true")])
+def test_what_stands_on_a_page_stays_where_it_is_while_the_rest_arrives(width, height, view, server, visit):
     for page in PAGES:
-        seen = visit(f"{server}/{page.url}", width, height, script=SHIFTS)
+        seen = visit(f"{server}/{page.url}{view}", width, height, script=SHIFTS)
         seen.wait_for_timeout(1500)
         # Style that comes with the first run, not with the page, gives 0.3 to 0.8.
         assert seen.evaluate("window.shifted") < 0.25, page.title
         seen.close()
+
+
+def test_the_presenters_view_that_came_with_the_page_goes_with_its_switch(server, visit):
+    page = visit(f"{server}/lessons?presenter=true")
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_text("Presenter's view").click()
+    page.wait_for_function("() => getComputedStyle(document.documentElement).fontSize === '16px'")
+    page.wait_for_url(f"{server}/lessons")
 
 
 def test_nothing_jumps_and_no_chart_is_replaced(server, visit):

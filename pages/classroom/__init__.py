@@ -36,6 +36,12 @@ def invitation() -> None:
             )
 
 
+def presenter_style() -> str:
+    """Large type and no room for a sidebar from the first moment on, until the switch is turned off."""
+    style = f"{STYLE.read_text(encoding='utf-8')} .stAppViewContainer {{ padding-left: 0 !important; }}"
+    return f"@scope (:root:not(:has(.st-key-{PRESENTER} input:not(:checked)))) {{ {style} }}"
+
+
 def presenter_view() -> None:
     """Large type and no sidebar, before the page is drawn, if the address or an earlier page has asked for it."""
     if st.session_state.get(PRESENTER, st.query_params.get(PRESENTER) == "true"):

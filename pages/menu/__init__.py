@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
+from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 from streamlit.file_util import get_static_dir
+
+from pages.classroom import PRESENTER, presenter_style
 
 SHELL = Path(__file__).parent / "shell.css"
 
@@ -94,14 +97,14 @@ PAGES = (
 
 def front_door() -> list[Route]:
     """Streamlit's own HTML with the shell's style and script in it: a run would send them late, and the page jump."""
-    html = Path(get_static_dir(), "index.html").read_text(encoding="utf-8")
+    head, end, body = Path(get_static_dir(), "index.html").read_text(encoding="utf-8").partition("</head>")
     style, script = (SHELL.with_suffix(kind).read_text(encoding="utf-8") for kind in (".css", ".js"))
-    shell = f'<style>{style}</style><script type="module">{script}</script></head>'
-    whole = html.replace("</head>", shell)
+    head += f'<style>{style}</style><script type="module">{script}</script>'
     base = st.get_option("server.baseUrlPath").strip("/")
 
-    def answer(request: object) -> HTMLResponse:
-        return HTMLResponse(whole, headers={"Cache-Control": "no-cache"})
+    def answer(request: Request) -> HTMLResponse:
+        large = f"<style>{presenter_style()}</style>" if request.query_params.get(PRESENTER) == "true" else ""
+        return HTMLResponse(head + large + end + body, headers={"Cache-Control": "no-cache"})
 
     return [Route(f"/{base}/{page.url}".replace("//", "/"), answer) for page in PAGES]
 
