@@ -182,9 +182,7 @@ def test_bad_settings_are_one_sentence(bad):
         Configuration(**bad)
     message = str(caught.value)
     assert repr(next(iter(bad.values()))) in message
-    assert message.count(".") - message.count("1.5") == 1
-    assert message.endswith(".")
-    assert "\n" not in message
+    assert not message.endswith(".") and "\n" not in message
 
 
 @pytest.mark.parametrize(
@@ -206,7 +204,7 @@ def test_bad_settings_are_one_sentence(bad):
 def test_bad_boards_are_one_sentence(bad):
     good = {"name": "mine", "core": "cortex-m4", "mhz": 100.0, "ram": 65536, "flash": 262144}
     assert board(**good).ram == 65536
-    with pytest.raises(ConfigError, match=r"^[^\n]+\.$"):
+    with pytest.raises(ConfigError, match=r"^[^\n]+[^.\n]$"):
         board(**{**good, **bad})
 
 
@@ -317,7 +315,11 @@ def test_a_board_of_ones_own_without_ram_is_told_what_is_missing(capsys):
     ],
 )
 def test_bad_arguments_are_one_line_and_exit_code_2(arguments, capsys):
-    assert main(["budget", *arguments.split()]) == 2
+    try:
+        code = main(["budget", *arguments.split()])
+    except SystemExit as left:  # argparse leaves at once
+        code = left.code
+    assert code == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("error: ")

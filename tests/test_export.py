@@ -187,6 +187,7 @@ REFUSED = {
     "grid": lambda: export_firmware(vector_model(detector=GeneralizedCusum(spacing=0.02))),
     "probability": lambda: export_firmware(vector_model(add_probability="adaptive")),
     "count": lambda: export_firmware(vector_model(warmup=65_536)),
+    "one class": lambda: export_firmware(_many_classes(1)),
     "classes": lambda: export_firmware(_many_classes(256)),
     "votes": lambda: export_firmware(_many_classes(128, weights="distance")),
     "n_fft": lambda: export_firmware(vector_model(), Extractor(n_fft=500)),
@@ -210,6 +211,10 @@ def test_what_cannot_be_exported_is_said_in_one_sentence(what):
     pattern = re.escape(CANNOT_EXPORT[what])
     pattern = re.sub(r"\\\{[^}]*\\\}", ".+", pattern)
     assert re.fullmatch(pattern, str(caught.value))
+
+
+def test_one_class_may_be_exported_with_those_that_may_turn_up():
+    assert export_firmware(_many_classes(1), classes=[1]).classes == ("0", "1")
 
 
 def test_the_refusal_for_memory_names_the_size_that_fits():

@@ -65,6 +65,18 @@ def test_layers_import_downwards_only(path):
         assert not (at_load and root in HEAVY), f"{module} imports {root} when it is loaded: do it inside a function"
 
 
+def test_messages_of_errors_end_without_a_full_stop():
+    ends = [
+        f"{path.name}:{node.lineno}"
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args
+        for text in [node.exc.args[0]]
+        if str(getattr(text.values[-1] if isinstance(text, ast.JoinedStr) else text, "value", "")).endswith(".")
+    ]
+    assert not ends
+
+
 def python(code: str, **kwargs) -> str:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, **kwargs).stdout
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -21,20 +22,20 @@ def as_features(X: Any, n_features: int | None = None, owner: str = "the model")
     array = X if isinstance(X, np.ndarray) and X.dtype == np.float32 else _numeric(X)
     if array.ndim != 2:
         raise DataError(
-            f"Expected 2D array, one sample a row, got {array.ndim}D array of shape {array.shape}. "
-            "Reshape your data: X.reshape(1, -1) if it is one sample."
+            f"Expected 2D array, one sample a row, got {array.ndim}D array of shape {array.shape}; "
+            "Reshape your data: X.reshape(1, -1) if it is one sample"
         )
-    if array.shape[0] == 0:
-        raise DataError(f"Found array with 0 sample(s) (shape={array.shape}) while a minimum of 1 is required.")
-    if array.shape[1] == 0:
-        raise DataError(f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
+    for size, what in zip(array.shape, ("sample", "feature"), strict=True):
+        if size == 0:
+            shown = f"(shape={array.shape})"
+            raise DataError(f"Found array with 0 {what}(s) {shown} while a minimum of 1 is required: give at least one")
     if n_features is not None and array.shape[1] != n_features:
         raise DataError(f"X has {array.shape[1]} features, but {owner} is expecting {n_features} features as input")
     _refuse_non_finite(array)
     with np.errstate(over="ignore"):
         result = np.ascontiguousarray(array, dtype=np.float32)
     if result is not array and array.dtype != np.float32:
-        _refuse_non_finite(result, hint=" once stored as float32: scale the features down")
+        _refuse_non_finite(result, " once stored as float32", "scale the features down")
     # read-only, so that nobody changes a caller's array, and the compiled code sees one type of array
     result = result.view()
     result.flags.writeable = False
@@ -43,34 +44,33 @@ def as_features(X: Any, n_features: int | None = None, owner: str = "the model")
 
 def _numeric(X: Any) -> NDArray:
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise DataError("Sparse data were passed for X, but dense data are required: use X.toarray().")
+        raise DataError("Sparse data were passed for X, but dense data are required: use X.toarray()")
     try:
         array = np.asarray(X)
     except ValueError as error:
         raise DataError(
-            f"X is not a rectangular array of numbers ({error}): give every sample the same length."
+            f"X is not a rectangular array of numbers ({error}): give every sample the same length"
         ) from error
     if array.dtype.kind == "O":
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise NotNumbers(f"X does not hold numbers only: {error}.") from error
+            raise NotNumbers(f"X does not hold numbers only: {error}") from error
     if array.dtype.kind == "c":
-        raise DataError("Complex data not supported: take real and imaginary parts as separate features.")
+        raise DataError("Complex data not supported: take real and imaginary parts as separate features")
     if array.dtype.kind not in "fiub":
-        raise DataError(f"X does not hold numbers: its type is {array.dtype}.")
+        raise DataError(f"X does not hold numbers: its type is {array.dtype}")
     return array
 
 
-def _refuse_non_finite(array: NDArray, hint: str = "") -> None:
+def _refuse_non_finite(array: NDArray, when: str = "", advice: str = "drop or repair such samples") -> None:
     finite = np.isfinite(array)
     if finite.all():
         return
     row, feature = (int(i[0]) for i in np.nonzero(~finite))
     what = "NaN" if np.isnan(array[row, feature]) else "infinity"
     raise DataError(
-        f"Input X contains {what} (row {row}, feature {feature}; NaN and inf cannot be compared){hint}. "
-        "Drop or repair such samples."
+        f"Input X contains {what} (row {row}, feature {feature}; NaN and inf cannot be compared){when}: {advice}"
     )
 
 
@@ -79,26 +79,26 @@ def as_labels(y: Any, n: int | None = None, missing: bool = False) -> tuple[NDAr
     if y is None:
         if missing and n is not None:
             return np.zeros(n, np.int64), np.zeros(n, bool)
-        raise DataError("This estimator requires y to be passed, but the target y is None.")
+        raise DataError("This estimator requires y to be passed, but the target y is None")
     kind = getattr(y, "dtype", None)
     try:  # a list keeps its objects: numpy would turn ["a", 1] into strings; and pandas has types that numpy has not
         array = np.asarray(y, dtype=kind if isinstance(kind, np.dtype) else object)
     except (TypeError, ValueError) as error:
-        raise DataError(f"y is not a flat list of labels ({error}).") from error
+        raise DataError(f"y is not a flat list of labels ({error})") from error
     if array.ndim == 2 and array.shape[1] == 1:
         _warn_column_vector()
         array = array.ravel()
     if array.ndim != 1:
-        raise DataError(f"y should be a 1d array, got an array of shape {array.shape} instead.")
+        raise DataError(f"y should be a 1d array, got an array of shape {array.shape} instead")
     if n is not None and len(array) != n:
-        raise DataError(f"Found input variables with inconsistent numbers of samples: X has {n}, y has {len(array)}.")
+        raise DataError(f"Found input variables with inconsistent numbers of samples: X has {n}, y has {len(array)}")
     present = np.ones(len(array), bool)
     if array.dtype.kind == "O":
         present = np.array([not _is_missing(label) for label in array], bool)
     elif array.dtype.kind == "f":
         present = ~np.isnan(array)
     if not missing and not present.all():
-        raise DataError("Input y contains NaN or None: drop the samples that have no label.")
+        raise DataError("Input y contains NaN or None: drop the samples that have no label")
     return _one_kind(array, present), present
 
 
@@ -115,20 +115,20 @@ def _one_kind(array: NDArray, present: NDArray[np.bool_]) -> NDArray:
         values = array[present].tolist()
         kinds = {"string" if isinstance(v, str) else "number" for v in values}
         if len(kinds) > 1:
-            raise DataError(f"y mixes strings and numbers (such as {values[:4]!r}): use one kind of label.")
+            raise DataError(f"y mixes strings and numbers (such as {values[:4]!r}): use one kind of label")
         filler = "" if kinds == {"string"} else 0
         array = np.array([v if p else filler for v, p in zip(array.tolist(), present, strict=True)])
     elif array.dtype.kind == "f":
         array = np.where(present, array, 0.0)
     if array.dtype.kind == "f" and len(bad := array[~np.isfinite(array) | (array != np.round(array))]):
-        raise DataError(f"Unknown label type: continuous. Labels are ints or strings, not such as {bad[0].item()!r}.")
+        raise DataError(f"Unknown label type: continuous; labels are ints or strings, not such as {bad[0].item()!r}")
     if array.dtype.kind in "fu":
         if len(bad := array[np.abs(array) >= 2**63]):
-            raise DataError(f"label {bad[0].item()!r} does not fit 64 bits: use smaller ints, or strings.")
+            raise DataError(f"label {bad[0].item()!r} does not fit 64 bits: use smaller ints, or strings")
         return array.astype(np.int64)
     if array.dtype.kind in "iUb":
         return array
-    raise DataError(f"Labels of type {array.dtype} are not supported: use strings, or ints that fit 64 bits.")
+    raise DataError(f"Labels of type {array.dtype} are not supported: use strings, or ints that fit 64 bits")
 
 
 def _warn_column_vector() -> None:
@@ -140,25 +140,23 @@ def _warn_column_vector() -> None:
 
 def whole_number(name: str, value: Any, low: int, high: float = math.inf) -> int:
     """`value` as an int in low..high, or a ConfigError that names it."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise ConfigError(f"{name}={value!r} must be a whole number of at least {low}.")
-    if not low <= value <= high:
-        raise ConfigError(
-            f"{name}={value!r} must be at least {low}" + (f" and at most {high}." if high < math.inf else ".")
-        )
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not low <= value <= high:
+        limit = f" and at most {high}" if high < math.inf else ""
+        raise ConfigError(f"{name}={value!r} must be a whole number of at least {low}{limit}")
     return int(value)
 
 
 def real_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
     """`value` as a float in low..high, which may be infinite, or a ConfigError that names it."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ConfigError(f"{name}={value!r} must be a number.")
+        raise ConfigError(f"{name}={value!r} must be a number")
     if math.isnan(value) or not low <= value <= high:
-        raise ConfigError(f"{name}={value!r} must lie between {low} and {high}.")
+        raise ConfigError(f"{name}={value!r} must lie between {low} and {high}")
     return float(value)
 
 
-def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
+def one_of(name: str, value: Any, choices: Collection[str]) -> str:
     if not isinstance(value, str) or value not in choices:
-        raise ConfigError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}.")
+        raise ConfigError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
     return value

@@ -56,7 +56,7 @@ def choose_boards() -> list[Board]:
         name = checked(st.text_input, "Name", "stm32g474", key="board", help="Small letters, digits, dashes.")
         core = checked(st.selectbox, "Core", CORES, key="core")
         mhz = checked(st.number_input, "Clock, MHz", value=170.0, key="mhz")
-        ram = checked(st.number_input, "RAM, KB", value=128.0, key="ram")
-        flash = checked(st.number_input, "Flash, KB", value=512.0, key="flash")
+        ram = checked(st.number_input, "RAM, KB", value=128, key="ram")
+        flash = checked(st.number_input, "Flash, KB", value=512, key="flash")
         boards.append(board(name, core=core, mhz=mhz, ram=ram * KB, flash=flash * KB))
     return boards

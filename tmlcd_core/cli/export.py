@@ -20,7 +20,10 @@ def register(commands: Any) -> None:
     parser.add_argument("--board", default="stm32f401", help="stm32h743, stm32f767 or stm32f401 (%(default)s)")
     parser.add_argument("--out", type=Path, required=True, help="folder to write, or a file that ends in .zip")
     parser.add_argument(
-        "--model", type=Path, metavar="SESSION", help="a saved session of the live page instead of --data and --classes"
+        "--model",
+        type=Path,
+        metavar="SESSION",
+        help="a session that the page Microphone has saved, instead of --data and --classes",
     )
     parser.add_argument("--learner", default="hybrid", help="of the session: cit, active or hybrid (%(default)s)")
     parser.add_argument("--data", default="speech", help="a name from `data list`, or a folder of clips (%(default)s)")
@@ -68,7 +71,7 @@ def _export_session(options: argparse.Namespace) -> Report:
 
     try:
         if options.model.stat().st_size > LARGEST_SESSION:
-            raise DataError(f"{options.model} is too large for a session: give a file that the live page has saved")
+            raise DataError(f"{options.model} is too large for a session: give one that the page Microphone has saved")
         saved = options.model.read_bytes()
     except OSError as error:
         raise DataError(f"{options.model} cannot be read ({error.strerror}): give a saved session") from error

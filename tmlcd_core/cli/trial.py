@@ -27,10 +27,10 @@ def register(commands: Any) -> None:
     parser.add_argument("--speakers", type=int, default=SPEAKERS, help="most speakers to measure (%(default)s)")
     parser.add_argument("--extractors", metavar="A,B,…", help="which to try; all unless given")
     parser.add_argument(
-        "--k", default=None, metavar="N|sqrt", help="neighbours that vote; the live page's unless given"
+        "--k", default=None, metavar="N|sqrt", help="neighbours that vote; the page Microphone's unless given"
     )
     parser.add_argument(
-        "--weights", choices=("uniform", "distance"), help="of their votes; the live page's unless given"
+        "--weights", choices=("uniform", "distance"), help="of their votes; the page Microphone's unless given"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the draws (%(default)s)")
 

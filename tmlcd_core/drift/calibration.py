@@ -58,7 +58,7 @@ def calibrate_threshold(
     rate = real_number("false_alarm_rate", false_alarm_rate, 0.0, 1.0)
     fewest, most = RUNS
     if not EXCEEDANCES / most <= rate < 1:
-        raise ConfigError(f"false_alarm_rate={false_alarm_rate!r} must lie between {EXCEEDANCES / most:g} and 1.")
+        raise ConfigError(f"false_alarm_rate={false_alarm_rate!r} must lie between {EXCEEDANCES / most:g} and 1")
     runs = max(fewest, math.ceil(EXCEEDANCES / rate))
     test = batch, warmup, horizon, runs, direction, likelihood, random_state, margin
     g = simulate_statistic(accuracy, accuracy, *test)
@@ -145,7 +145,7 @@ def simulate_statistic(
     runs = whole_number("runs", runs, 1, RUNS[1])
     if runs * batches > MOST_BATCHES:
         raise ConfigError(
-            f"horizon={horizon!r} is too long for {runs:,} streams: give at most {MOST_BATCHES // runs * batch}."
+            f"horizon={horizon!r} is too long for {runs:,} streams: give at most {MOST_BATCHES // runs * batch}"
         )
     rng = np.random.default_rng(whole_number("random_state", random_state, 0))
     warm_hits = rng.binomial(warmup, accuracy, runs)

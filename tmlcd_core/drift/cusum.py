@@ -173,10 +173,10 @@ class GeneralizedCusum:
     def matrix(self, correct: ArrayLike) -> NDArray[np.float64]:
         """S_j^t(v1) of batches 1..t with these hits, j down, v1 across: for drawing, the test never keeps it."""
         if math.isnan(self.accuracy_before):
-            raise DataError("v0 is not known before the warm-up ends: there is no S_j^t(v1) yet.")
+            raise DataError("v0 is not known before the warm-up ends: there is no S_j^t(v1) yet")
         hits = np.atleast_1d(np.asarray(correct))
         if hits.ndim != 1 or (hits < 0).any() or (hits > self.batch).any():
-            raise DataError(f"hits per batch must be a list of numbers in 0..{self.batch}, got {correct!r}.")
+            raise DataError(f"hits per batch must be a list of numbers in 0..{self.batch}, got {correct!r}")
         return self.ratios(hits)[::-1].cumsum(axis=0)[::-1]
 
 

@@ -55,7 +55,7 @@ class RiverDetector:
         needed = ("update", "drift_detected", "clone")
         if isinstance(detector, type) or not all(hasattr(detector, name) for name in needed):
             raise ConfigError(
-                f"{detector!r} is not a river drift detector with {', '.join(needed)}: give one such as ADWIN()."
+                f"{detector!r} is not a river drift detector with {', '.join(needed)}: give one such as ADWIN()"
             )
         self.detector = detector.clone()
         self.direction = one_of("direction", direction, DIRECTIONS)

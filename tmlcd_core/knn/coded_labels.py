@@ -27,7 +27,7 @@ class CodedLabels:
 
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise NotFitted(f"This {type(self).__name__} is not fitted yet: call fit with initial samples first.")
+            raise NotFitted(f"This {type(self).__name__} is not fitted yet: call fit with initial samples first")
 
     def _rows(self, X: Any) -> NDArray[np.float32]:
         """Samples as the fitted model takes them."""
@@ -38,7 +38,7 @@ class CodedLabels:
         """The same for one sample, with or without its second axis."""
         X = self._rows(np.asarray(x)[None] if np.ndim(x) == 1 else x)
         if len(X) != 1:
-            raise DataError(f"observe takes one sample, got {len(X)}: use run for a stream.")
+            raise DataError(f"observe takes one sample, got {len(X)}: use run for a stream")
         return X
 
     def _encode(self, y: Any, n: int | None = None, missing: bool = False) -> tuple[NDArray[np.int32], NDArray]:
@@ -50,7 +50,7 @@ class CodedLabels:
         if (new.dtype.kind == "U") != (self.classes_.dtype.kind == "U"):
             raise DataError(
                 f"label {new.tolist()[0]!r} is not of the kind of the known classes {self.classes_[:4].tolist()}: "
-                "use strings or ints throughout."
+                "use strings or ints throughout"
             )
         classes = self.classes_ if np.isin(new, self.classes_).all() else np.union1d(self.classes_, new)
         return np.where(present, np.searchsorted(classes, labels), -1).astype(np.int32), classes

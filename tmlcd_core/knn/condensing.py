@@ -23,7 +23,7 @@ _remembered: dict[tuple[int | bool, ...], NDArray[np.intp]] = {}
 def voting_rule(k: Any, weights: Any) -> Rule:
     """The rule that the parameters `k` and `weights` ask for."""
     if isinstance(k, str) and k != "sqrt":
-        raise ConfigError(f"k={k!r} must be 'sqrt' or a whole number of at least 1.")
+        raise ConfigError(f"k={k!r} must be 'sqrt' or a whole number of at least 1")
     fixed = 0 if isinstance(k, str) else min(whole_number("k", k, 1), UNBOUNDED)
     return Rule(fixed, one_of("weights", weights, ("uniform", "distance")) == "distance")
 

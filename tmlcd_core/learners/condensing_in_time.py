@@ -69,7 +69,7 @@ def passive_rule(rule: Rule, add_probability: Any, random_state: Any) -> Rule:
     """The rule of a learner that takes errors in with this probability."""
     if isinstance(add_probability, str):
         if add_probability != "adaptive":
-            raise ConfigError(f"add_probability={add_probability!r} must be 'adaptive' or a number in 0..1.")
+            raise ConfigError(f"add_probability={add_probability!r} must be 'adaptive' or a number in 0..1")
         probability = kernels.ADAPTIVE
     else:
         probability = real_number("add_probability", add_probability, 0.0, 1.0)

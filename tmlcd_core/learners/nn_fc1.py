@@ -138,7 +138,7 @@ class NNFC1(ComparisonLearner):
         """
         for name, values in (("rates", rates), ("stream_rates", stream_rates)):
             if len(values) == 0:
-                raise ConfigError(f"{name}={values!r} is empty: give at least one learning rate.")
+                raise ConfigError(f"{name}={values!r} is empty: give at least one learning rate")
             for value in values:
                 real_number(name, value, 0.0, 1e6)
         model = clone(self).set_params(rate=0.0, epochs=0).fit(X0, y0)  # checks everything, trains nothing
@@ -148,7 +148,7 @@ class NNFC1(ComparisonLearner):
         predicted = predicted.reshape(len(truth), -1)
         labelled = truth >= 0
         if not labelled.any():
-            raise DataError("None of the samples has a label, so there is no best pair of learning rates.")
+            raise DataError("None of the samples has a label, so there is no best pair of learning rates")
         hits = (predicted[labelled] == truth[labelled, None]).mean(axis=0)
         best = int(hits.argmax())
         trace = model._trace(predicted[:, best], sizes)

@@ -58,17 +58,17 @@ class RiverLearner(ComparisonLearner):
         if missing or isinstance(self.model, type):
             raise ConfigError(
                 f"model={self.model!r} is not a river classifier: it lacks {' and '.join(missing) or 'an instance'}; "
-                "give one such as river.neighbors.KNNClassifier()."
+                "give one such as river.neighbors.KNNClassifier()"
             )
         if self.stored is not None and not callable(self.stored):
-            raise ConfigError(f"stored={self.stored!r} must be a function of the fitted model, or None.")
+            raise ConfigError(f"stored={self.stored!r} must be a function of the fitted model, or None")
 
     def _accept(self, classes: NDArray) -> None:
         # river itself does not complain: it takes whatever is true for True
         if not getattr(self.model, "_multiclass", True) and not set(classes.tolist()) <= {False, True}:
             raise ConfigError(
                 f"{self.model!r} knows the labels True and False only, not {classes[:4].tolist()}: wrap it in "
-                "river.multiclass.OneVsRestClassifier, or if it is your own and knows more, say so by its _multiclass."
+                "river.multiclass.OneVsRestClassifier, or if it is your own and knows more, say so by its _multiclass"
             )
 
     def _start(self, X: NDArray[np.float32], codes: NDArray[np.int32]) -> None:

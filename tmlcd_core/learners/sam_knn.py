@@ -86,7 +86,7 @@ class SAMKNN(ComparisonLearner):
         real_number("ltm_share", self.ltm_share, 0.0, 0.9)
         whole_number("random_state", self.random_state, 0, 2**63 - 1)
         if not isinstance(self.exact, bool | np.bool_):
-            raise ConfigError(f"exact={self.exact!r} must be True or False.")
+            raise ConfigError(f"exact={self.exact!r} must be True or False")
 
     def _start(self, X: NDArray[np.float32], codes: NDArray[np.int32]) -> None:
         d = X.shape[1]

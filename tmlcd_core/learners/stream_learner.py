@@ -190,7 +190,7 @@ def checked_detector(detector: Any) -> ChangeDetector:
     if not isinstance(detector, ChangeDetector):
         raise ConfigError(
             f"detector={detector!r} needs update(correct, time), statistic and change_time: "
-            "wrap one of river's in RiverDetector."
+            "wrap one of river's in RiverDetector"
         )
     return copy.deepcopy(detector)
 

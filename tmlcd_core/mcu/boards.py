@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from numbers import Real
 
 from tmlcd_core.errors import ConfigError
+from tmlcd_core.validation import whole_number
 
 KB = 1024  # bytes, as in the boards' data sheets
 CORES = ("cortex-m4", "cortex-m7")
@@ -93,29 +94,20 @@ PAPER_TIMES = (
 )
 
 
-def whole(what: str, value: object, low: int, high: int, unit: str = "") -> int:
-    """`value` as an int if it is a whole number in low..high, else a ConfigError in one sentence."""
-    ok = isinstance(value, Real) and not isinstance(value, bool) and float(value) == float(value) // 1
-    if not ok or not low <= int(value) <= high:  # type: ignore[call-overload]
-        shown = int(value) if ok else value  # type: ignore[call-overload]
-        raise ConfigError(f"{what} is {shown!r}; choose a whole number from {low:,} to {high:,}{unit}.")
-    return int(value)  # type: ignore[call-overload]
-
-
 def board(name: str, *, core: str, mhz: float, ram: int, flash: int) -> Board:
     """A board of the user's own, checked. RAM and flash in bytes."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,31}", str(name)):
-        raise ConfigError(f"The board's name is {name!r}; use 1 to 32 small letters, digits and dashes.")
+        raise ConfigError(f"name={name!r} of a board; use 1 to 32 small letters, digits and dashes")
     if core not in CORES:
-        raise ConfigError(f"The core is {core!r}; the export knows {' and '.join(CORES)}.")
+        raise ConfigError(f"core={core!r}; the export knows {' and '.join(CORES)}")
     if not isinstance(mhz, Real) or not 0 < float(mhz) <= 10_000:
-        raise ConfigError(f"The clock is {mhz!r} MHz; choose a number above 0 and up to 10,000.")
+        raise ConfigError(f"mhz={mhz!r}; choose a number above 0 and up to 10,000")
     return Board(
         name,
         core,
         float(mhz),
-        whole("The board's RAM", ram, 1, 1 << 30, " bytes"),
-        whole("The board's flash", flash, 1, 1 << 30, " bytes"),
+        whole_number("ram", ram, 1, 1 << 30),
+        whole_number("flash", flash, 1, 1 << 30),
         cpi=BOARDS["stm32f401" if core == "cortex-m4" else "stm32f767"].cpi,
     )
 
@@ -125,4 +117,4 @@ def find_board(name: str) -> Board:
     try:
         return BOARDS[name.lower()]
     except (KeyError, AttributeError):
-        raise ConfigError(f"There is no board {name!r}; choose {', '.join(BOARDS)}.") from None
+        raise ConfigError(f"There is no board {name!r}; choose {', '.join(BOARDS)}") from None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tmlcd_core.errors import ConfigError
-from tmlcd_core.mcu.boards import BOARDS, Board, whole
+from tmlcd_core.mcu.boards import BOARDS, Board
+from tmlcd_core.validation import one_of, whole_number
 
 LAYOUTS = {
     "paper": "32-bit audio and a coloured 32-bit spectrogram, as in the paper",
@@ -74,23 +74,19 @@ class Configuration:
     vector: int | None = None
 
     def __post_init__(self) -> None:
-        for name, low, high, what, unit in (
-            ("sample_rate", 100, 192_000, "The sampling rate", " Hz"),
-            ("n_fft", 8, 65_536, "n_fft", " samples"),
-            ("hop", 1, 192_000, "The hop", " samples"),
-            ("filters", 1, MAX_FILTERS, "The number of filters", ""),
-            ("samples", 1, MAX_SAMPLES, "|T|", " samples"),
+        for name, low, high in (
+            ("sample_rate", 100, 192_000),
+            ("n_fft", 8, 65_536),
+            ("hop", 1, 192_000),
+            ("filters", 1, MAX_FILTERS),
+            ("samples", 1, MAX_SAMPLES),
         ):
-            object.__setattr__(self, name, whole(what, getattr(self, name), low, high, unit))
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), low, high))
         if self.vector is not None:
-            object.__setattr__(self, "vector", whole("The vector's length", self.vector, 1, 1_000_000, ""))
-        for what, value, known in (
-            ("layout", self.layout, LAYOUTS),
-            ("type of T", self.store, STORE_BYTES),
-            ("learner", self.learner, LEARNERS),
-        ):
-            if value not in known:
-                raise ConfigError(f"The {what} is {value!r}; choose {', '.join(known)}.")
+            object.__setattr__(self, "vector", whole_number("vector", self.vector, 1, 1_000_000))
+        one_of("layout", self.layout, LAYOUTS)
+        one_of("store", self.store, STORE_BYTES)
+        one_of("learner", self.learner, LEARNERS)
 
     @property
     def bins(self) -> int:

@@ -81,7 +81,7 @@ def build_firmware(folder: str | Path, board: Board, compiler: str = "zig", whol
             f"CPU=-target thumb-freestanding-eabihf -mcpu={ZIG_CPU[board.core]}",
         ]
     elif compiler != "gnu":
-        raise ConfigError(f"compiler={compiler!r}; choose 'zig' or 'gnu'.")
+        raise ConfigError(f"compiler={compiler!r}; choose 'zig' or 'gnu'")
     if whole:
         variables.append("LDFLAGS=-Wl,--no-gc-sections")
     elf = Path(folder) / f"firmware-{board.name}.elf"
@@ -148,7 +148,7 @@ def _makefile_list(folder: Path, name: str) -> list[str]:
     for line in (folder / "Makefile").read_text(encoding="utf-8").splitlines():
         if line.startswith(f"{name} = "):
             return line.split()[2:]
-    raise ExportError(f"{folder} has no Makefile with {name}: give the folder of an exported project.")
+    raise ExportError(f"{folder} has no Makefile with {name}: give the folder of an exported project")
 
 
 class EmulatedBoard:

@@ -70,23 +70,24 @@ FOR_TESTS = ("cusum.h", "cusum.c")
 
 # What cannot be exported, and the sentence the user gets.
 CANNOT_EXPORT: dict[str, str] = {
-    "kind": "A {value} has no C counterpart: export " + ", ".join(t.__name__ for t in LEARNER_NAMES) + ".",
-    "not fitted": "This {value} is not fitted: call fit with the initial samples first.",
-    "unbounded": "This {value} has no bound on |T|, and a device has no heap: give max_size or capacity.",
-    "too large": "T holds {value:,} samples, more than the {bound:,} to reserve: raise max_size or capacity.",
-    "detector": "The detector {value} runs on the host only: leave it out for the CUSUM test.",
-    "grid": "A grid of candidate accuracies spaced {value} is not laid out in the C code: use spacing=0.01.",
-    "probability": "add_probability={value!r} is not in the C code: use 1.0.",
-    "count": "A batch or warm-up of {value:,} samples does not fit 16 bits: use at most 65,535.",
-    "classes": "{value:,} classes do not fit one byte: use at most 255.",
-    "votes": "Votes by distance of {value:,} classes do not fit the stack: use weights='uniform' or at most {bound}.",
-    "n_fft": "n_fft={value} is no power of two from 16 to 8192: choose 128, 256 or 512.",
-    "extractor": "The extractor gives {value:,} features, the model has {bound:,}: pass its own extractor.",
-    "overflow": "A distance of {value:,} uint8 features may overflow 32 bits: use store='int16'.",
-    "range": "Features from {value:g} to {bound:g} cannot be scaled to {store}: use store='float32'.",
-    "fused": "The fused colour table needs sound in the layout 'compact' or 'streamed': use fused=False.",
-    "memory": "{value} needs {needed:,} bytes of RAM and the {board} has {bound:,}: {advice}.",
-    "flash": "{value} needs {needed:,} bytes of flash, the {board} has {bound:,}: use fused=False or less T.",
+    "kind": "A {value} has no C counterpart: export " + ", ".join(t.__name__ for t in LEARNER_NAMES),
+    "not fitted": "This {value} is not fitted: call fit with the initial samples first",
+    "unbounded": "This {value} has no bound on |T|, and a device has no heap: give max_size or capacity",
+    "too large": "T holds {value:,} samples, more than the {bound:,} to reserve: raise max_size or capacity",
+    "detector": "The detector {value} runs on the host only: leave it out for the CUSUM test",
+    "grid": "A grid of candidate accuracies spaced {value} is not laid out in the C code: use spacing=0.01",
+    "probability": "add_probability={value!r} is not in the C code: use 1.0",
+    "count": "A batch or warm-up of {value:,} samples does not fit 16 bits: use at most 65,535",
+    "one class": "The class {value!r} alone leaves nothing to tell apart: a classifier needs at least two",
+    "classes": "{value:,} classes do not fit one byte: use at most 255",
+    "votes": "Votes by distance of {value:,} classes do not fit the stack: use weights='uniform' or at most {bound}",
+    "n_fft": "n_fft={value} is no power of two from 16 to 8192: choose 128, 256 or 512",
+    "extractor": "The extractor gives {value:,} features, the model has {bound:,}: pass its own extractor",
+    "overflow": "A distance of {value:,} uint8 features may overflow 32 bits: use store='int16'",
+    "range": "Features from {value:g} to {bound:g} cannot be scaled to {store}: use store='float32'",
+    "fused": "The fused colour table needs sound in the layout 'compact' or 'streamed': use fused=False",
+    "memory": "{value} needs {needed:,} bytes of RAM and the {board} has {bound:,}: {advice}",
+    "flash": "{value} needs {needed:,} bytes of flash, the {board} has {bound:,}: use fused=False or less T",
 }  # fmt: skip
 
 
@@ -234,7 +235,7 @@ def _capacity(model: Any, capacity: int | None) -> int:
     if capacity is None:
         capacity = bound
     elif bound is not None and capacity != bound:
-        raise ConfigError(f"capacity={capacity!r} differs from the model's own bound of {bound}: leave it out.")
+        raise ConfigError(f"capacity={capacity!r} differs from the model's own bound of {bound}: leave it out")
     if capacity is None:
         raise _refuse("unbounded", value=type(model).__name__)
     size = Configuration(samples=capacity).samples
@@ -249,6 +250,8 @@ def _classes(model: Any, more: Sequence[Any]) -> NDArray:
         _, every = model._encode(more)
     except DataError as error:
         raise ConfigError(f"classes={more!r} cannot join the model's: {error}") from error
+    if len(every) < 2:
+        raise _refuse("one class", value=every[0].item())
     if len(every) > MAX_CLASSES:
         raise _refuse("classes", value=len(every))
     if model.weights == "distance" and len(every) > MAX_CLASSES_BY_DISTANCE:

@@ -111,12 +111,12 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     if len(data) > LARGEST_FILE:
         raise DataError(f"{len(data) / 2**20:.0f} MB is no session file: those have at most {LARGEST_FILE >> 20}")
     if not data.startswith(b"PK"):
-        raise DataError("this is no session file: choose one that this page has saved")
+        raise DataError("this is no session file: choose one that the page Microphone has saved")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = {member.filename: member for member in archive.infolist()}
             if LOG not in members or DIGEST not in members:
-                raise DataError("this zip is no session file: choose one that this page has saved")
+                raise DataError("this zip is no session file: choose one that the page Microphone has saved")
             if len(members) != len(archive.infolist()) or len(members) > MOST_TAKES + 2:
                 raise DataError(f"the session file holds {len(archive.infolist())} parts, too many or some twice")
             text = _part(archive, members.pop(LOG), LARGEST_LOG)
@@ -125,7 +125,7 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
                 raise DataError("the session file was edited or damaged: its digest does not match; take another copy")
             log = json.loads(text)
             if not isinstance(log, dict) or log.get("format") != FORMAT:
-                raise DataError("this zip is no session file: choose one that this page has saved")
+                raise DataError("this zip is no session file: choose one that the page Microphone has saved")
             if log.get("version") != VERSION:
                 raise DataError(f"the session file is of version {log.get('version')!r}; this program reads {VERSION}")
             wanted = {f"{SOUNDS}{name}.wav": name for name in log["takes"]}

@@ -176,7 +176,7 @@ class LiveSession:
             return None
         names = ", ".join(f"“{word}”" for word in absent)
         have, one = ("has", "one") if len(absent) == 1 else ("have", "one of each")
-        return f"{names} {have} no take yet: record {one}, or better {GOOD_START}."
+        return f"{names} {have} no take yet: record {one}, or better {GOOD_START}"
 
     @property
     def judged(self) -> int:
