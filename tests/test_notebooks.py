@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import re
 import sys
@@ -129,6 +130,18 @@ def test_it_runs_with_its_answer_and_its_claims_hold(path, monkeypatch):
     notebook.cells += [nbformat.v4.new_code_cell(code) for code in (answer_of(notebook), checks)]
     execute(notebook)
     assert notebook.cells[-2].outputs, "the answer shows nothing"
+
+
+@each
+def test_no_loop_takes_a_name_that_a_cell_has_set_so_that_a_cell_run_again_shows_the_same(path):
+    statements = [s for cell in cells(read(path), "code") for s in ast.parse(re.sub("^%.*", "", cell.source)).body]
+    kept = {n.id for s in statements if isinstance(s, ast.Assign) for t in s.targets for n in ast.walk(t) if is_name(n)}
+    loops = {n.id for s in statements if isinstance(s, ast.For) for n in ast.walk(s.target) if is_name(n)}
+    assert not kept & loops
+
+
+def is_name(node):
+    return isinstance(node, ast.Name)
 
 
 @pytest.mark.slow
