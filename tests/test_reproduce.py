@@ -164,6 +164,25 @@ def test_a_claim_can_fail_and_only_for_its_own_reason(changed, broken):
     assert {key for key in after if before[key] and not after[key]} - trends == broken
 
 
+def test_the_error_that_fills_t_was_made_before_it_was_full():
+    one = next(c for c in figure_configurations() if c.name == "speech-class-change-2")
+    scenario, bound = one.experiment.scenario, one.experiment.size
+    at = np.arange(scenario.length)
+    sizes = {"hybrid": np.where(at < 10, bound - 1, bound), "cit": at}
+    correct = {"hybrid": at != 10, "cit": at >= 0}
+    none = np.array([], int)
+    ones = {
+        name: LearnerRun.measured(
+            correct[name], sizes[name], none, none, scenario.changes, scenario.changes, 0, 715, 1.0, False
+        )
+        for name in sizes
+    }
+    run = Run(0, ("a", "b"), scenario.changes, scenario.changes, ones)
+    evidence = Evidence(Results([Asked(one.experiment, (0,))], {one.experiment.key(0): run}), [one])
+    found = {claim.key: claim.check for claim in CLAIMS}["hybrid-best"](evidence)
+    assert found.values[one.name].mean == pytest.approx(-1 / 11)  # samples 0 to 10 met a T that was not full
+
+
 def test_there_are_enough_claims_each_with_a_rule():
     assert len(CLAIMS) >= 14 and len({c.key for c in CLAIMS}) == len(CLAIMS)
     assert all(c.statement and c.rule and re.fullmatch(r"7\.\d", c.section) for c in CLAIMS)

@@ -101,16 +101,20 @@ def _ratio(evidence: Evidence, names: list[str], one: str, other: str) -> Values
     return {name: spread(evidence.metric(name, one, sizes) / evidence.metric(name, other, sizes)) for name in names}
 
 
-def _svm_best(evidence: Evidence) -> Finding:
-    gaps = [_gap(evidence, _table("speech"), "svm", other) for other in ("nn-fc1-static", "static", "condensed")]
+def _smallest_gap(gaps: list[Values]) -> Finding:
+    """The nearest rival in each case; the claim holds where all are behind."""
     values = {name: min((gap[name] for gap in gaps), key=lambda s: s.mean) for name in gaps[0]}
     return Finding(values, all(v.mean > 0 for v in values.values()))
+
+
+def _svm_best(evidence: Evidence) -> Finding:
+    rivals = ("nn-fc1-static", "static", "condensed")
+    return _smallest_gap([_gap(evidence, _table("speech"), "svm", rival) for rival in rivals])
 
 
 def _nn_worst_stationary(evidence: Evidence) -> Finding:
-    gaps = [_gap(evidence, _table("speech"), other, "nn-fc1-static") for other in ("svm", "static", "condensed")]
-    values = {name: min((gap[name] for gap in gaps), key=lambda s: s.mean) for name in gaps[0]}
-    return Finding(values, all(v.mean > 0 for v in values.values()))
+    rivals = ("svm", "static", "condensed")
+    return _smallest_gap([_gap(evidence, _table("speech"), rival, "nn-fc1-static") for rival in rivals])
 
 
 def _svm_gap(evidence: Evidence) -> Finding:
@@ -276,7 +280,8 @@ def _cit_ahead(evidence: Evidence, full: bool) -> Values:
         bound = evidence.experiments[name].size
         ahead = []
         for hybrid, cit in zip(evidence.runs(name, "hybrid"), evidence.runs(name, "cit"), strict=True):
-            where = (hybrid.sizes >= bound) == full
+            known = np.concatenate([[0], hybrid.sizes[:-1]])  # |T| that predicted the sample, not what it made of it
+            where = (known >= bound) == full
             if where.any():
                 ahead.append(float(hybrid.correct[where].mean() - cit.correct[where].mean()))
         values[name] = spread(ahead)
@@ -362,12 +367,18 @@ def _slow_improves(evidence: Evidence) -> Finding:
 
 
 CLAIMS: tuple[Claim, ...] = (
-    Claim("svm-best", "7.4", "The SVM has the highest accuracy.", "SVM - next best > 0 for 2, 3, 5 classes", _svm_best),
+    Claim(
+        "svm-best",
+        "7.4",
+        "The SVM has the highest accuracy.",
+        "SVM - next best > 0 on speech of 2, 3, 5 classes",
+        _svm_best,
+    ),
     Claim(
         "nn-worst-stationary",
         "7.4",
         "NN-FC1 has the lowest accuracy.",
-        "next worst - NN-FC1 > 0 for 2, 3, 5 classes",
+        "next worst - NN-FC1 > 0 on speech of 2, 3, 5 classes",
         _nn_worst_stationary,
     ),
     Claim("svm-gap", "7.4", "The SVM is above the kNN by 4 to 8 %.", "SVM - kNN in 0.04..0.08", _svm_gap),
@@ -491,14 +502,14 @@ CLAIMS: tuple[Claim, ...] = (
         "hybrid-best",
         "7.5",
         "CIT overtakes Hybrid only when Hybrid's T is full: before that, Hybrid is not behind.",
-        "Hybrid - CIT where T is not full >= 0",
+        "Hybrid - CIT where T is not full >= 0 (speech)",
         _hybrid_best_until_full,
     ),
     Claim(
         "cit-ahead-when-full",
         "7.5",
         "When Hybrid's T is full, CIT is ahead, visibly so with 3 and 5 classes.",
-        "Hybrid - CIT where T is full < 0",
+        "Hybrid - CIT where T is full < 0 (speech)",
         _cit_ahead_when_full,
     ),
     Claim("small-gap", "7.6", "With |T| = 50 the gap is 4 to 10 %.", "baseline - |T| = 50 in 0.04..0.10", _small_gap),
