@@ -1,0 +1,61 @@
+"""Start options of the app: `streamlit run app.py -- --hosts lab.example.org`, or environment variables."""
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class StartOptions:
+    """Options given when the server was started.
+
+    Parameters
+    ----------
+    hosts
+        Public host names under which this server may be opened, besides this machine's own. TMLCD_HOSTS.
+    frame_ancestors
+        Sites that may show the app in a frame, as in the header `frame-ancestors`. TMLCD_FRAME_ANCESTORS.
+    server_devices
+        Offer folders and the microphone of the server to every visitor. TMLCD_SERVER_DEVICES=1.
+    reproduce
+        Let visitors of a public server start `reproduce`. TMLCD_REPRODUCE=1.
+    """
+
+    hosts: tuple[str, ...] = ()
+    frame_ancestors: str = "'self'"
+    server_devices: bool = False
+    reproduce: bool = False
+
+
+def parse_start_options(arguments: Sequence[str], environment: Mapping[str, str]) -> StartOptions:
+    """Read the options; an argument wins over its environment variable.
+
+    >>> parse_start_options(["--hosts", "lab.example.org,lab.local"], {"TMLCD_REPRODUCE": "1"})
+    StartOptions(hosts=('lab.example.org', 'lab.local'), frame_ancestors="'self'", server_devices=False, reproduce=True)
+    """
+    parser = argparse.ArgumentParser(prog="streamlit run app.py --", description="Start options of TML-CD Lab.")
+    parser.add_argument(
+        "--hosts", default=environment.get("TMLCD_HOSTS", ""), help="public host names of this server, with commas"
+    )
+    parser.add_argument(
+        "--frame-ancestors",
+        default=environment.get("TMLCD_FRAME_ANCESTORS", "'self'"),
+        help="sites that may show the app in a frame",
+    )
+    for flag, about in (
+        ("--server-devices", "offer folders and the microphone of the server to every visitor"),
+        ("--reproduce", "let visitors of a public server start `reproduce`"),
+    ):
+        variable = f"TMLCD_{flag[2:].replace('-', '_').upper()}"
+        parser.add_argument(flag, action="store_true", default=environment.get(variable) == "1", help=about)
+    found = parser.parse_args(arguments)
+    hosts = tuple(host.strip().lower() for host in found.hosts.replace(",", " ").split())
+    return StartOptions(hosts, found.frame_ancestors, found.server_devices, found.reproduce)
+
+
+def start_options() -> StartOptions:
+    """The options of this server."""
+    started = os.path.basename(sys.argv[0]) == "app.py"  # not so in tests and benchmarks
+    return parse_start_options(sys.argv[1:] if started else [], os.environ)
