@@ -29,6 +29,7 @@ from tmlcd_core.experiments.live import (
 from tmlcd_core.experiments.live.project import leave_one_out
 from tmlcd_core.features import Extractor
 from tmlcd_core.features.voice import VOICE_EXTRACTORS, aligned, open_take
+from tmlcd_core.knn.class_balance import in_turns
 from tmlcd_core.mcu.device import make
 from tmlcd_core.viz.live import live_figure, thumbnail, told_live
 
@@ -93,15 +94,31 @@ def test_an_answer_names_the_word_its_neighbours_and_how_sure_it_is():
     assert 0 < answer.seconds < 60
 
 
+@pytest.mark.parametrize("each", [(3, 3, 3), (2, 5, 1)])
+def test_a_small_memory_keeps_every_word_though_they_were_taught_one_by_one(each):
+    session, rng = taught(each=0, settings=LiveSettings(max_size=6))
+    for word, count in zip(session.words, each, strict=True):
+        for _ in range(count):
+            session.teach(word, take_of(word, rng))
+    stored = session.stored("hybrid")
+    model = session.model("hybrid")
+    assert len(stored) == 6
+    assert [session.labels()[take] for take in stored] == model.labels_.tolist()
+    assert np.array_equal(session.voice.transform([session.takes[take] for take in stored]), model.samples_)
+    run(session, rng, ["rise"] * 3, ["low"] * 3)  # three errors, all of one word
+    assert set(session.model("hybrid").labels_) == {"low", "rise", "fall"}
+
+
 def test_the_session_is_the_learners_run_over_its_log(drifted):
-    """The same by hand: fit on the taught vectors, one `run` over the judged ones."""
+    """The same by hand: fit on the taught vectors, the words in turns, and one `run` over the judged ones."""
     session, _ = drifted
     s = session.settings
-    taught_ids = [e["take"] for e in session.events if e["do"] == "teach"]
+    lessons = [(e["take"], e["word"]) for e in session.events if e["do"] == "teach"]
+    lessons = [lessons[i] for i in in_turns([word for _, word in lessons])]
+    taught_ids, y0 = (list(part) for part in zip(*lessons, strict=True))
     judged = [(e["take"], e["word"]) for e in session.events if e["do"] == "judge"]
     voice = VOICE_EXTRACTORS[session.extractor]
     X0 = voice.transform([session.takes[t] for t in taught_ids])
-    y0 = [e["word"] for e in session.events if e["do"] == "teach"]
     X, y = voice.transform([session.takes[t] for t, _ in judged]), [w for _, w in judged]
     test = GeneralizedCusum(s.h, s.batch, s.warmup, "down", "binomial", margin=s.margin)
     votes = {"k": s.k, "weights": s.weights, "condense": False}

@@ -41,6 +41,7 @@ def register(commands: Any) -> None:
 def _export(options: argparse.Namespace) -> Report:
     from tmlcd_core.datasets import load, open_source
     from tmlcd_core.features import Extractor
+    from tmlcd_core.knn.class_balance import in_turns
     from tmlcd_core.learners import HybridTinyKNN
     from tmlcd_core.mcu import export_firmware, find_board
 
@@ -54,7 +55,8 @@ def _export(options: argparse.Namespace) -> Report:
     if source.kind != "audio":
         raise DataError(f"{options.data} holds {source.kind}s; the exported project listens to sound: choose clips")
     data = load(source, tuple(options.classes), options.train, extractor, progress=terminal_bar())
-    model = HybridTinyKNN(max_size=options.max_size).fit(data.X, data.y)
+    rows = in_turns(data.y)
+    model = HybridTinyKNN(max_size=options.max_size).fit(data.X[rows], data.y[rows])
     firmware = export_firmware(
         model,
         extractor,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from tmlcd_core.knn import kernels
+from tmlcd_core.knn.class_balance import cut_evenly
 from tmlcd_core.knn.coded_labels import CodedLabels
 from tmlcd_core.knn.condensing import condense_codes, voting_rule
 from tmlcd_core.knn.distances import Distances
@@ -41,7 +42,7 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
     condense
         Condense the samples given to `fit` with Hart's algorithm.
     max_size
-        Largest |T|, oldest out first; None for no bound.
+        Largest |T|; None for no bound. The start is cut evenly over the classes, later the oldest leave first.
 
     Examples
     --------
@@ -74,16 +75,20 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
         return voting_rule(self.k, self.weights)._replace(max_size=bound)
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Take (X, y) as T, condensed if asked for; their time is 0, and the clock starts."""
+        """Take (X, y) as T, condensed if asked for; their time is 0, and the clock starts.
+
+        If that is more than `max_size`, T is cut evenly over the classes and the newest of each stay.
+        """
         rule = self._rule()
         X = as_features(X)
         labels, _ = as_labels(y, len(X))
         classes, inverse = np.unique(labels, return_inverse=True)
         codes = inverse.astype(np.int32)
         keep = condense_codes(X, codes, rule, len(classes)) if self.condense else np.arange(len(X))
-        store = Store(X[keep], codes[keep], np.zeros(len(keep), np.int64))
-        store.limit(rule.max_size)
-        self._start(store, classes, rule)
+        if len(keep) > rule.max_size:
+            window = rule.add == kernels.ADD_ALL  # a sliding window holds the newest, whatever their classes
+            keep = keep[-rule.max_size :] if window else keep[cut_evenly(codes[keep], rule.max_size)]
+        self._start(Store(X[keep], codes[keep], np.zeros(len(keep), np.int64)), classes, rule)
         return self
 
     def _start(self, store: Store, classes: NDArray, rule: Rule) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tmlcd_core.errors import DataError
+from tmlcd_core.knn.class_balance import in_turns
 from tmlcd_core.mcu.boards import Board
 from tmlcd_core.mcu.budget import Configuration
 from tmlcd_core.progress import Progress, silent
@@ -64,6 +65,7 @@ def _from_pack(c: Configuration, pack: Pack) -> Example:
 
     data = pack.data
     rows = np.concatenate([np.flatnonzero(data.y == word)[: pack.train] for word in pack.words])
+    rows = rows[in_turns(data.y[rows])]
     model = HybridTinyKNN(max_size=c.samples).fit(data.X[rows], data.y[rows])
     about = f"the ready-made pack: {', '.join(pack.words)}, {pack.train} clips each"
     return Example(model, Extractor(), (pack.new,), about)
@@ -82,5 +84,6 @@ def _spoken(c: Configuration, progress: Progress) -> Example:
         clips = [make_clip(clip, SAMPLE_RATE, c.sample_rate) for clip in source.media(WORDS[0], range(16))]
         extractor = replace(extractor, filters=select_filters(np.stack(clips), c.filters, extractor=extractor))
     data = load(source, WORDS, CLIPS, extractor, progress=progress)
-    model = HybridTinyKNN(max_size=c.samples).fit(data.X, data.y)
+    rows = in_turns(data.y)
+    model = HybridTinyKNN(max_size=c.samples).fit(data.X[rows], data.y[rows])
     return Example(model, extractor, (), f"words spoken by eSpeak NG: {', '.join(WORDS)}, {CLIPS} clips each")
