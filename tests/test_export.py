@@ -7,9 +7,11 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import wave
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +30,7 @@ from tmlcd_core.features import Extractor
 from tmlcd_core.mcu import BOARDS, CANNOT_EXPORT, Board, board, export_firmware
 from tmlcd_core.mcu.device import make
 
+ROOT = Path(__file__).parent.parent
 RATE = 4410
 EXTRACTOR = Extractor(sample_rate=RATE, n_fft=128, hop=128)
 WORDS = ("early", "late")
@@ -80,6 +83,8 @@ def test_the_zip_holds_what_it_needs_and_no_more(sound_model):
     for b in BOARDS:
         assert {f"boards/{b}.ld", f"boards/{b}.mk"} <= sound & vectors
     firmware = export_firmware(sound_model, EXTRACTOR)
+    assert {"LICENSE", "NOTICE", "STEM.md"} <= sound
+    assert {"LICENSE", "NOTICE", "stream.bin", "expected.txt"} <= vectors  # without clips sound has no stream
     sources = {name for name in sound if name.endswith(".c")}
     named = set(re.findall(r"[a-z_]+\.c\b", firmware.files["Makefile"]))
     assert named == sources  # every source is compiled, and every compiled source is there
@@ -92,6 +97,13 @@ def test_nothing_is_left_to_fill_in(sound_model):
         for name, text in export_firmware(model, extractor).files.items():
             assert not re.search(r"@[A-Z_]+@", text), name
             assert not re.search(r"TODO|/home/|/tmp/", text), name
+
+
+def test_licence_and_notice_are_the_repositorys(sound_model):
+    files = export_firmware(sound_model, EXTRACTOR).contents()
+    for name, path in {"LICENSE": ROOT, "NOTICE": ROOT, "STEM.md": ROOT / "tmlcd_core/features"}.items():
+        assert files[name] == (path / name).read_bytes()
+        assert f"`{name}`" in files["README.md"].decode()
 
 
 def test_the_readme_states_the_budget_and_the_classes(sound_model):
@@ -431,6 +443,194 @@ def test_more_filters_make_more_features(tmp_path):
     assert not export_firmware(TinyKNN().fit(X, WORDS), everything, board="stm32h743").fused
 
 
+# -- the check ---------------------------------------------------------------------------------------
+
+
+def run_make(folder, *arguments):
+    return subprocess.run(["make", "-C", str(folder), *arguments], capture_output=True, text=True, check=False)
+
+
+def clips_to_check(each: int = 3) -> tuple[np.ndarray, list[str]]:
+    rng = np.random.default_rng(11)
+    words = [word for word in (*WORDS, "middle") for _ in range(each)]
+    return np.stack([tone(word, rng) for word in words]), words
+
+
+def codes_in(stream: bytes, sample_bytes: int) -> list[int]:
+    return np.frombuffer(stream, np.uint8).reshape(-1, 4 + sample_bytes)[:, :4].copy().view("<i4").ravel().tolist()
+
+
+def test_make_check_compares_the_host_program_with_python(sound_model, tmp_path):
+    firmware = export_firmware(sound_model, EXTRACTOR, classes=["middle"], check=clips_to_check())
+    folder = firmware.write(tmp_path / "c")
+    done = run_make(folder, "check")
+    assert done.returncode == 0, done.stderr
+    assert "All lines are as expected." in done.stdout
+    lines = firmware.check.expected.decode().splitlines()
+    assert len(lines) == firmware.check.samples == 9
+    codes = codes_in(firmware.check.stream, 2 * RATE)
+    assert codes[0] == -1 and set(codes[1:-1]) == {0, 1, 2}
+    assert int(lines[-1].split()[2]) > len(sound_model), "something is learnt"
+    # Whoever changes what the C code does is told.
+    source = (folder / "learner.c").read_text()
+    for old, new in (
+        ("step.prediction != label ||", "0 ||"),
+        ("step.prediction = tml_vote", "step.prediction = 0 * tml_vote"),
+    ):
+        assert old in source
+        (folder / "learner.c").write_text(source.replace(old, new))
+        broken = run_make(folder, "check")
+        assert broken.returncode == 2
+        assert re.search(r"^[<>] \d+ ", broken.stdout, re.MULTILINE)
+
+
+def test_clips_as_numbers_and_as_samples_are_the_same_check(sound_model):
+    clips, words = clips_to_check(1)
+    given = {"classes": ["middle"]}
+    as_samples = export_firmware(sound_model, EXTRACTOR, check=(clips, words), **given).check
+    assert (
+        export_firmware(sound_model, EXTRACTOR, check=(clips / np.float32(32768), words), **given).check == as_samples
+    )
+
+
+def test_the_stream_is_small_and_has_all_classes():
+    full = Extractor()
+    rng = np.random.default_rng(0)
+    for n in (2, 4, 10):
+        y = np.repeat(np.arange(n), 9)
+        model = HybridTinyKNN(max_size=50).fit(rng.random((len(y), full.n_features)), y)
+        clips = rng.integers(-999, 999, (len(y), 22_050)).astype(np.int16)
+        check = export_firmware(model, full, check=(clips, y)).check
+        assert len(check.stream) <= max(300_000, n * 44_104)
+        records = [check.stream[i + 4 : i + 44_104] for i in range(0, len(check.stream), 44_104)]
+        told = {clip.tobytes(): label for clip, label in zip(clips, y.tolist(), strict=True)}
+        assert {told[record] for record in records} == set(range(n))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        HybridTinyKNN(max_size=40),
+        HybridTinyKNN(max_size=40, threshold=2.0, batch=5, warmup=10, weights="distance"),
+        ActiveTinyKNN(window=40, threshold=2.0, batch=5, warmup=10),
+        CondensingInTime(max_size=40, k=3),
+        TinyKNN(condense=True),
+    ],
+    ids=lambda model: f"{type(model).__name__} {model.weights}",
+)
+@pytest.mark.parametrize("store", ["float32", "uint8"])
+def test_every_model_of_vectors_brings_its_check(model, store, tmp_path):
+    rng = np.random.default_rng(1)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 6)) + y[:, None]
+    labels = np.concatenate([y, y, (y + 1) % 3, (y + 1) % 3])  # half-way the classes change places
+    firmware = export_firmware(model.fit(X, y), store=store, classes=[7], check=(np.tile(X, (4, 1)), labels))
+    assert run_make(firmware.write(tmp_path), "check").returncode == 0
+    if "threshold" in model.get_params() and model.threshold < 5:
+        assert b" alarm " in firmware.check.expected
+    assert export_firmware(model, store=store).check.samples == len(model)  # by default those of T
+
+
+@pytest.mark.parametrize(
+    ("check", "named"),
+    [
+        ((np.zeros((2, 5), np.int16), ["early", "late"]), r"\(2, 5\)"),
+        ((np.zeros((2, RATE), np.int16), ["early"]), r"\(1,\)"),
+        ((np.zeros((0, RATE), np.int16), []), r"\(0, 4410\)"),
+        ((np.zeros((1, RATE), np.int16), ["stop"]), "'stop'"),
+    ],
+)
+def test_samples_that_make_no_check_are_refused(check, named, sound_model):
+    with pytest.raises(ConfigError, match=named):
+        export_firmware(sound_model, EXTRACTOR, check=check)
+
+
+def test_without_a_stream_make_says_so_before_it_needs_a_compiler(sound_model, tmp_path):
+    folder = export_firmware(sound_model, EXTRACTOR).write(tmp_path)
+    for target in ("run", "check"):
+        done = run_make(folder, target, "CC=false", "DEVICE_CC=false")
+        assert done.returncode == 2
+        assert "There is no stream.bin" in done.stderr
+    assert "without samples" in (folder / "README.md").read_text()
+
+
+def test_a_long_name_is_cut_alike(tmp_path):
+    names = ["x" * 200, "é" * 50 + "y"]
+    firmware = export_firmware(TinyKNN(k=1).fit([[0.0], [1.0]], names))
+    assert run_make(firmware.write(tmp_path), "check").returncode == 0
+    assert len(firmware.check.expected.splitlines()[0]) < 128
+
+
+# -- samples per class -------------------------------------------------------------------------------
+
+
+def test_a_forgotten_class_is_reported_and_not_refused():
+    """After an alarm T holds two classes of three; the third keeps its code, for it may come back."""
+    rng = np.random.default_rng(3)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 4)) + 3 * y[:, None]
+    model = HybridTinyKNN(max_size=40, threshold=2.0, batch=10, warmup=20).fit(X, y)
+    stream = np.arange(300) % 2
+    where = np.where(np.arange(300) < 100, stream, 1 - stream)
+    model.run(rng.normal(size=(300, 4)) + 3 * where[:, None], stream)
+    assert set(model.labels_) == {0, 1}
+    firmware = export_firmware(model)
+    assert firmware.samples_per_class == {
+        "0": int((model.labels_ == 0).sum()),
+        "1": int((model.labels_ == 1).sum()),
+        "2": 0,
+    }
+    for text in (firmware.in_words(), firmware.files["README.md"]):
+        assert "no “2” (forgotten" in text
+
+
+# -- a full disk -------------------------------------------------------------------------------------
+
+FULL_DISK = """
+import resource, sys
+from tmlcd_core.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))  # the system refuses the byte after these
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize("out", ["project", "deep/project", "project.zip"])
+def test_a_disk_that_is_full_leaves_no_half_of_a_project(out, folder_of_clips, tmp_path):
+    place = tmp_path / "place"
+    place.mkdir()
+    arguments = ["export", "--data", str(folder_of_clips), "--classes", *WORDS, "--sample-rate", "4410",
+                 "--train", "6", "--out", str(place / out)]  # fmt: skip
+
+    def on_a_full_disk():
+        return subprocess.run(
+            [sys.executable, "-c", FULL_DISK, *arguments], capture_output=True, text=True, check=False, cwd=ROOT
+        )
+
+    done = on_a_full_disk()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(r"error: .*cannot be written \(File too large\).*", done.stderr.splitlines()[-1])
+    assert tree(place) == {} and not (place / out).exists()
+    assert main(arguments) == 0
+    before = tree(place)
+    assert on_a_full_disk().returncode == 2
+    assert tree(place) == before, "the project of before is whole"
+
+
+def test_a_project_is_written_over_an_older_one(sound_model, tmp_path):
+    first = export_firmware(vector_model()).write(tmp_path / "c")
+    (first / "mine.txt").write_text("stays")
+    firmware = export_firmware(sound_model, EXTRACTOR)
+    firmware.write(first)
+    found = tree(first)
+    assert firmware.contents().items() <= found.items()
+    assert found["mine.txt"] == b"stays"
+    assert not [name for name in found if "tmlcd-" in name]
+
+
 # -- the command -------------------------------------------------------------------------------------
 
 
@@ -461,11 +661,18 @@ def test_the_command_writes_a_folder_or_a_zip(folder_of_clips, tmp_path, capsys)
     assert main([*common, "--out", str(tmp_path / "project"), "--board", "stm32f401"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["classes"] == ["early", "late"]
+    assert list(found["samples_per_class"]) == ["early", "late"]
+    assert sum(found["samples_per_class"].values()) == found["stored"]
+    assert run_make(tmp_path / "project", "check").returncode == 0
     assert found["needed"] <= found["ram"] == 98_304
     make(tmp_path / "project", "host")
     assert main([*common, "--out", str(tmp_path / "project.zip"), "--later", "middle"]) == 0
     with zipfile.ZipFile(tmp_path / "project.zip") as archive:
         assert b"middle" in archive.read("tmlcd-firmware/model.c")
+    assert json.loads(capsys.readouterr().out)["samples_per_class"]["middle"] == 0
+    assert main([*common[:-1], "--out", str(tmp_path / "project")]) == 0
+    counts = {word: found["samples_per_class"][word] for word in WORDS}
+    assert "T holds " + ", ".join(f"{n} “{word}”" for word, n in counts.items()) in capsys.readouterr().out
     assert not list(tmp_path.glob(".project*"))
 
 

@@ -7,20 +7,29 @@ qemu-system-arm are installed (`make firmware-test` sees to that) they are used 
 from __future__ import annotations
 
 import ctypes
+import json
 import math
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tmlcd_core import ActiveTinyKNN, CondensingInTime, ExportError, GeneralizedCusum, HybridTinyKNN, TinyKNN
+from tmlcd_core.cli import main
+from tmlcd_core.datasets.speech import SpeechSource
 from tmlcd_core.features import Extractor
+from tmlcd_core.features.audio import load_clip
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
 from tmlcd_core.mcu import BOARDS, Board, Configuration, budget, export_firmware, largest_store
 from tmlcd_core.mcu.budget import STACK
 from tmlcd_core.mcu.device import EmulatedBoard, HostLibrary, build_firmware, make
-from tmlcd_core.mcu.export import MAX_CLASSES, MAX_CLASSES_BY_DISTANCE
+from tmlcd_core.mcu.export import MAX_CLASSES, MAX_CLASSES_BY_DISTANCE, quantise
+from tmlcd_core.mcu.sound import as_int16, board_features, sound_tables
+
+ROOT = Path(__file__).parent.parent
 
 F401, F767, H743 = (BOARDS[name] for name in ("stm32f401", "stm32f767", "stm32h743"))
 COMPILERS = ["zig", *(["gnu"] if shutil.which("arm-none-eabi-gcc") else [])]
@@ -387,6 +396,25 @@ def test_features_are_pythons_within_a_colour_step(extractor, layout, tmp_path):
         assert np.array_equal(got, library.features(clip, d, chunk=37))
 
 
+@pytest.mark.parametrize("extractor", [FULL, SLOW, Extractor(filters=(51, 60), sample_rate=8000, n_fft=256, hop=100)],
+                         ids=lambda e: str(e.sample_rate))  # fmt: skip
+@pytest.mark.parametrize(("layout", "fused"), [("paper", False), ("compact", False), ("streamed", True)])
+def test_the_python_twin_of_the_features_is_exact(extractor, layout, fused, tmp_path):
+    """Words, noise, silence and full scale: not one bit differs between the C code and its arithmetic in numpy."""
+    rate, d = extractor.sample_rate, extractor.n_features
+    big = Board("big", "cortex-m7", 480, 1 << 22, 1 << 22)
+    model = TinyKNN().fit(np.eye(2, d), [0, 1])
+    firmware = export_firmware(model, extractor, board=big, layout=layout, fused=fused)
+    library = HostLibrary(firmware.write(tmp_path))
+    words = [as_int16(load_clip(path, rate)) for path in sorted((ROOT / "data" / "clips").glob("*.flac"))]
+    noise = np.random.default_rng(0).integers(-32768, 32768, rate)
+    edge = [noise, np.zeros(rate), np.full(rate, -32768), np.eye(1, rate)[0]]
+    heard = np.stack([*words, *clips(rate, 2)[0], *as_int16(tones(rate)), *(clip.astype(np.int16) for clip in edge)])
+    twin = board_features(heard, firmware.configuration, sound_tables(firmware.configuration, extractor, fused))
+    assert len(words) == 8
+    assert np.array_equal(twin, np.stack([library.features(clip, d) for clip in heard]))
+
+
 def tones(rate: int) -> np.ndarray:
     time = np.arange(rate) / rate
     chirp = np.sin(2 * np.pi * (50 + rate / 5 * time) * time)
@@ -505,6 +533,83 @@ def test_a_stray_access_is_caught(tmp_path):
         device.run(records(X, y))
 
 
+# -- what the project brings along -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("board", "layout", "store"), [(F401, "streamed", "uint8"), (H743, "paper", "float32")])
+def test_the_emulated_board_says_what_is_expected(board, layout, store, tmp_path):
+    heard, y = clips(22050, 6, seed=6)
+    firmware = export_firmware(sound_model(FULL), FULL, board=board, layout=layout, store=store, check=(heard, y))
+    device = EmulatedBoard(build_firmware(firmware.write(tmp_path), board), board)
+    assert device.run(firmware.check.stream).encode() == firmware.check.expected
+
+
+COUNTING = """
+uint32_t tml_stored(int32_t label);
+uint32_t tml_stored(int32_t label)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < store.size; i++) {
+        count += store.label[tml_place(&store, i)] == label;
+    }
+    return count;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMLCD_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def numbers(text: str, name: str) -> np.ndarray:
+    """A generated array of integers."""
+    return np.array(re.findall(r"\d+", re.search(rf"{name}\[.*?= \{{(.*?)\}};", text, re.DOTALL).group(1)), int)
+
+
+@pytest.mark.parametrize("words", [["yes", "no", "up"], ["yes", "no", "up", "down"]], ids=len)
+def test_no_class_is_lost_after_thirty_errors(words, cache, tmp_path, capsys):
+    """The default export as it is: T right after it, and T of the C code and of Python after 30 misclassified clips."""
+    assert main(["export", "--classes", *words, "--out", str(tmp_path / "c"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    folder, classes = tmp_path / "c", found["classes"]
+    assert found["configuration"]["store"] == "uint8" and found["stored"] == 50
+    assert subprocess.run(["make", "-C", str(folder), "check"], capture_output=True, check=False).returncode == 0
+    text, config = (folder / "model.c").read_text(), (folder / "config.h").read_text()
+    T = numbers(text, "tml_initial_x").reshape(50, -1).astype(np.float32)
+    labels = np.array(classes)[numbers(text, "tml_initial_label")]
+    counts = {word: int((labels == word).sum()) for word in classes}
+    assert found["samples_per_class"] == counts
+    assert max(counts.values()) - min(counts.values()) <= 1
+
+    with (folder / "learner.c").open("a") as file:
+        file.write(COUNTING)
+    library = HostLibrary(folder)
+    grid = [float.fromhex(re.search(rf"TML_{name} (\S+)f", config).group(1)) for name in ("OFFSET", "SCALE")]
+    source = SpeechSource(words)
+    heard = [(word, as_int16(clip)) for word in words for clip in source.media(word, range(100, 150))]
+    order = np.random.default_rng(0).permutation(len(heard))
+    for starved in (None, *classes):  # honest labels; then none is ever of this class, which thus only loses samples
+        library.reset()
+        twin = HybridTinyKNN(max_size=50, condense=False).fit(T, labels)
+        errors = 0
+        for word, clip in (heard[i] for i in order):
+            x = library.features(clip, T.shape[1])
+            predicted = classes[library.predict(x)]
+            truth = word if starved is None else next(c for c in classes if c not in (predicted, starved))
+            step = library.observe(x, classes.index(truth))
+            assert twin.observe(quantise(x, "uint8", *grid), truth) == classes[step.prediction] == predicted
+            errors += predicted != truth
+            if errors == 30:
+                break
+        left = {word: library._c.tml_stored(code) for code, word in enumerate(classes)}
+        assert left == {word: int((twin.labels_ == word).sum()) for word in classes}
+        assert all(left.values())
+        assert errors == 30
+
+
 # -- instructions ------------------------------------------------------------------------------------
 
 
@@ -562,3 +667,16 @@ def test_qemu_hears_what_the_host_hears(tmp_path):
     make(folder, "host")
     host = subprocess.run(["./tmlcd-host", "--stream", "stream.bin"], cwd=folder, capture_output=True, check=True)
     assert qemu(folder, build_firmware(folder, F401, "gnu"), "netduinoplus2") == host.stdout.decode()
+
+
+@needs_qemu
+def test_make_run_prints_what_is_expected(tmp_path):
+    heard, y = clips(22050, 6, seed=6)
+    firmware = export_firmware(sound_model(FULL), FULL, board=F401, check=(heard, y))
+    folder = firmware.write(tmp_path)
+    done = subprocess.run(
+        ["make", "-s", "run"], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=120, check=True
+    )
+    assert done.stdout + done.stderr == firmware.check.expected
+    other = subprocess.run(["make", "-s", "run", "BOARD=stm32h743"], cwd=folder, capture_output=True, check=False)
+    assert other.returncode == 2 and b"QEMU has no board like stm32h743" in other.stderr

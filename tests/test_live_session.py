@@ -665,7 +665,8 @@ def test_the_exported_project_answers_as_python_does(drifted, tmp_path, capsys):
     assert found["classes"] == ["fall", "low", "rise"]
     assert 0.5 < found["accuracy_board"] <= 1 and 0.9 < found["accuracy_page"] <= 1
     assert "paper's filter" in found["remark"]
-    make(tmp_path / "project", "host")
+    assert sum(found["samples_per_class"].values()) == found["stored"]
+    make(tmp_path / "project", "check")
     project = session_project(session, "stm32f401", "hybrid", sample_rate=4_410)
     assert project.stored == found["stored"]
     takes = list(session.labels())
@@ -712,11 +713,22 @@ def test_the_exported_test_alarms_with_the_sessions_settings(tmp_path):
 
 
 @pytest.mark.parametrize("learner", ["cit", "active", "hybrid"])
-def test_every_learner_of_a_session_fits_the_smallest_board(drifted, learner):
+def test_every_learner_of_a_session_fits_the_smallest_board(drifted, learner, tmp_path):
     project = session_project(drifted[0], "stm32f401", learner)
     assert project.firmware.budget.fits(project.firmware.board)
     with zipfile.ZipFile(io.BytesIO(project.zip())) as archive:
         assert archive.testzip() is None
+        archive.extractall(tmp_path)
+    make(tmp_path / "tmlcd-firmware", "check")
+
+
+def test_a_word_that_was_forgotten_is_told_and_the_project_written():
+    session, rng = taught(each=2)
+    words = ["low", "rise"] * 8 + ["rise", "low"] * 12
+    run(session, rng, words, ["low", "rise"] * 20)  # from the 17th on the two have changed places
+    project = session_project(session, "stm32h743", "hybrid", sample_rate=4_410)
+    assert project.firmware.samples_per_class["fall"] == 0
+    assert "no “fall” (forgotten, or not met yet" in project.remark
 
 
 def test_a_session_that_cannot_be_exported_says_why(tmp_path, capsys):

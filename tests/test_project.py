@@ -107,10 +107,13 @@ def test_installed_package_works_on_its_own(tmp_path):
     code = """
 import numpy as np, tmlcd_core
 from tmlcd_core import HybridTinyKNN
+from tmlcd_core.mcu import export_firmware
 X = np.eye(4); model = HybridTinyKNN().fit(X, list("abab"))
-print(tmlcd_core.__file__, model.predict(X[:1])[0])
+files = export_firmware(model).files
+print(tmlcd_core.__file__, model.predict(X[:1])[0], files["LICENSE"].split()[0], files["NOTICE"].split()[0])
 """
     env = {**os.environ, "PYTHONPATH": str(target)}
-    where, label = python(code, cwd=tmp_path, env=env).split()
+    where, label, *licences = python(code, cwd=tmp_path, env=env).split()
+    assert licences == ["BSD", "TML-CD"], "the wheel brings LICENSE and NOTICE for exported projects"
     assert where.startswith(str(target))
     assert label in "ab"

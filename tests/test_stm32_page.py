@@ -1,6 +1,7 @@
 """The STM32 page: the paper's tables as printed, boards and configurations as the core counts them, the zip."""
 
 import io
+import subprocess
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -225,6 +226,30 @@ def test_the_zip_holds_the_configuration(pack, monkeypatch, fresh):
     assert firmware.configuration == FULL_RATE_F401
     assert f"{budget(FULL_RATE_F401).needed:,}" in archive.read("tmlcd-firmware/README.md").decode()
     assert {"yes", "no"} < set(firmware.classes) if pack is small_pack else {"yes", "no"} == set(firmware.classes)
+
+
+@pytest.mark.parametrize("c", [FULL_RATE_F401, PAPER_CONFIGURATIONS[1]], ids=["pack", "spoken"])
+def test_the_example_holds_every_word_and_checks_itself(c, fresh, tmp_path):
+    firmware, _ = export_example(c, BOARDS["stm32f401"])
+    words = ("yes", "no", "up") if c is FULL_RATE_F401 else ("yes", "no")
+    counts = [firmware.samples_per_class[word] for word in words]
+    assert min(counts) >= 16 and sum(counts) == sum(firmware.samples_per_class.values()) <= 50
+    assert max(counts) - min(counts) <= 1 or sum(counts) < 50  # a start within the bound is not cut
+    with zipfile.ZipFile(io.BytesIO(firmware.zip())) as archive:
+        archive.extractall(tmp_path)
+    folder = tmp_path / "tmlcd-firmware"
+    assert {"LICENSE", "NOTICE", "stream.bin", "expected.txt"} <= {path.name for path in folder.iterdir()}
+    assert (folder / "stream.bin").stat().st_size <= 300_000
+    done = subprocess.run(["make", "-C", str(folder), "check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_page_tells_the_samples_of_each_word(fresh):
+    at = preset(open_page(target="STM32F401"), "on 96 KB")
+    at.button[-1].click().run()
+    assert not at.exception and not at.error
+    told = next(caption.value for caption in at.caption if "T holds" in caption.value)
+    assert "“yes”" in told and "“no”" in told and "no “stop” (forgotten, or not met yet" in told
 
 
 def test_what_does_not_fit_is_a_message():

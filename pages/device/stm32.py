@@ -35,7 +35,7 @@ CONFIG = {"displaylogo": False, "displayModeBar": False}
 @st.cache_data(max_entries=32, show_spinner="Fitting a Hybrid Tiny kNN and writing it as C …")
 def project(configuration: Configuration, target: Board) -> tuple[bytes, str]:
     firmware, about = export_example(configuration, target)
-    return firmware.zip(), about
+    return firmware.zip(), f"Fitted on {about}. {firmware.in_words()}."
 
 
 # What follows depends on its arguments alone: Streamlit sends the same elements again without making them anew. The
@@ -123,5 +123,5 @@ with faults_as_messages():
         archive, about = project(c, chosen)
         st.download_button(f"tmlcd-{chosen.name}.zip, {len(archive) / 1000:.0f} kB", archive,
                            f"tmlcd-{chosen.name}.zip", "application/zip", icon=":material/download:")  # fmt: skip
-        st.caption(f"Fitted on {about}. Its README says how to build, flash and feed it.")
+        st.caption(f"{about} Its README says how to check, build, flash and feed it.")
 make_lesson("stm32")

@@ -41,9 +41,8 @@ def register(commands: Any) -> None:
 def _export(options: argparse.Namespace) -> Report:
     from tmlcd_core.datasets import load, open_source
     from tmlcd_core.features import Extractor
-    from tmlcd_core.knn.class_balance import in_turns
-    from tmlcd_core.learners import HybridTinyKNN
     from tmlcd_core.mcu import export_firmware, find_board
+    from tmlcd_core.mcu.example import clips_of, fit_in_turns
 
     find_board(options.board)
     if options.model is not None:
@@ -55,8 +54,7 @@ def _export(options: argparse.Namespace) -> Report:
     if source.kind != "audio":
         raise DataError(f"{options.data} holds {source.kind}s; the exported project listens to sound: choose clips")
     data = load(source, tuple(options.classes), options.train, extractor, progress=terminal_bar())
-    rows = in_turns(data.y)
-    model = HybridTinyKNN(max_size=options.max_size).fit(data.X[rows], data.y[rows])
+    model = fit_in_turns(data.X, data.y, options.max_size)
     firmware = export_firmware(
         model,
         extractor,
@@ -64,8 +62,9 @@ def _export(options: argparse.Namespace) -> Report:
         layout=options.layout,
         store=options.store,
         classes=options.later,
+        check=clips_of(data, extractor.sample_rate),
     )
-    return _written(firmware, len(model), options.out)
+    return _written(firmware, options.out)
 
 
 def _export_session(options: argparse.Namespace) -> Report:
@@ -80,7 +79,7 @@ def _export_session(options: argparse.Namespace) -> Report:
     project = session_project(
         LiveSession.open(saved), options.board, options.learner, options.sample_rate, options.layout, options.store
     )
-    report = _written(project.firmware, project.stored, options.out)
+    report = _written(project.firmware, options.out)
     found = {
         "learner": options.learner,
         "accuracy_board": project.accuracy_board,
@@ -90,17 +89,19 @@ def _export_session(options: argparse.Namespace) -> Report:
     return Report({**report.data, **found}, f"{report.text}\n{project.remark}")
 
 
-def _written(firmware: Any, stored: int, out: Path) -> Report:
+def _written(firmware: Any, out: Path) -> Report:
     try:
         _write(firmware, out)
     except OSError as error:
         raise ExportError(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     table = firmware.budget
+    stored = sum(firmware.samples_per_class.values())
     found = {
         "out": out,
         "board": firmware.board.name,
         "classes": firmware.classes,
         "stored": stored,
+        "samples_per_class": firmware.samples_per_class,
         "configuration": firmware.configuration,
         "fused": firmware.fused,
         "needed": table.needed,
@@ -110,7 +111,8 @@ def _written(firmware: Any, stored: int, out: Path) -> Report:
     text = (
         f"{out}: {', '.join(firmware.classes)} for the {firmware.board.title}, {stored} of at most "
         f"{firmware.configuration.samples} samples in {firmware.configuration.store}\n"
-        f"{table.needed:,} of {firmware.board.ram:,} bytes of RAM; README.md in it says how to build, flash and feed it"
+        f"{firmware.in_words()}\n"
+        f"{table.needed:,} of {firmware.board.ram:,} bytes of RAM; its README.md says how to check, build and feed it"
     )
     return Report(found, text)
 

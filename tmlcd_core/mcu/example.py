@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tmlcd_core.errors import DataError
 from tmlcd_core.knn.class_balance import in_turns
@@ -14,24 +15,31 @@ from tmlcd_core.mcu.budget import Configuration
 from tmlcd_core.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from tmlcd_core.datasets import Pack
+    from tmlcd_core.datasets import Dataset, Pack
     from tmlcd_core.features import Extractor
     from tmlcd_core.learners import HybridTinyKNN
     from tmlcd_core.mcu.export import Firmware
 
+Labelled = tuple[NDArray[np.float32], NDArray]  # clips (n, sample_rate) and their labels (n,)
+
 WORDS = ("yes", "no")
 CLIPS = 50  # per word that is spoken on the spot
+TO_CHECK = 6  # clips per class that are offered for stream.bin
 PACKED = Configuration()  # the pack's features: 22,050 Hz, n_fft = hop = 512, one filter
 
 
 @dataclass(frozen=True)
 class Example:
-    """A Hybrid Tiny kNN, the extractor of its features, words it may meet later, and where its data come from."""
+    """A Hybrid Tiny kNN, the extractor of its features, words it may meet later, and where its data come from.
+
+    `check` are clips and their labels for the project's `stream.bin`; None if there are none at hand.
+    """
 
     model: HybridTinyKNN
     extractor: Extractor
     later: tuple[str, ...]
     about: str
+    check: Labelled | None
 
 
 def fit_example(configuration: Configuration, progress: Progress = silent) -> Example:
@@ -54,21 +62,66 @@ def export_example(configuration: Configuration, board: Board, progress: Progres
     example = fit_example(configuration, progress)
     layout, store = configuration.layout, configuration.store
     firmware = export_firmware(
-        example.model, example.extractor, board=board, layout=layout, store=store, classes=example.later
+        example.model,
+        example.extractor,
+        board=board,
+        layout=layout,
+        store=store,
+        classes=example.later,
+        check=example.check,
     )
     return firmware, example.about
 
 
+def fit_in_turns(X: NDArray[np.float32], y: NDArray, max_size: int) -> HybridTinyKNN:
+    """A Hybrid Tiny kNN whose T has the classes in turns: errors evict its oldest samples, and so all classes alike.
+
+    Hart's algorithm keeps many of the first samples and few of an easy class, so the classes take turns again after
+    it. No class is lost before fewer initial samples are left than there are classes.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat(["a", "b", "c"], 100)
+    >>> X = rng.normal(size=(300, 5)) + np.repeat([0, 0.3, 5], 100)[:, None]
+    >>> "".join(fit_in_turns(X, y, 15).labels_)
+    'cabcbacbacbacba'
+    """
+    from tmlcd_core.knn import condense
+    from tmlcd_core.learners import HybridTinyKNN
+
+    rows = in_turns(y)
+    rows = rows[condense(X[rows], y[rows])]
+    rows = rows[in_turns(y[rows])]
+    return HybridTinyKNN(max_size=max_size, condense=False).fit(X[rows], y[rows])
+
+
+def clips_of(data: Dataset, sample_rate: int) -> Labelled:
+    """The first clips of each class of a loaded dataset, with their labels: for `stream.bin`."""
+    from tmlcd_core.features.audio import make_clip
+
+    source = data.source
+    if source is None or source.sample_rate is None:
+        raise DataError(f"{data.name} has no clips at hand: load it from a source of sound")
+    rows = np.concatenate([np.flatnonzero(data.y == label)[:TO_CHECK] for label in data.classes])
+    clips = [
+        make_clip(source.media(label, [index])[0], source.sample_rate, sample_rate)
+        for label, index in zip(data.y[rows].tolist(), data.index[rows].tolist(), strict=True)
+    ]
+    return np.stack(clips), data.y[rows]
+
+
 def _from_pack(c: Configuration, pack: Pack) -> Example:
     from tmlcd_core.features import Extractor
-    from tmlcd_core.learners import HybridTinyKNN
+    from tmlcd_core.features.audio import load_clip
 
     data = pack.data
     rows = np.concatenate([np.flatnonzero(data.y == word)[: pack.train] for word in pack.words])
-    rows = rows[in_turns(data.y[rows])]
-    model = HybridTinyKNN(max_size=c.samples).fit(data.X[rows], data.y[rows])
+    model = fit_in_turns(data.X[rows], data.y[rows], c.samples)
     about = f"the ready-made pack: {', '.join(pack.words)}, {pack.train} clips each"
-    return Example(model, Extractor(), (pack.new,), about)
+    heard = [(load_clip(file, c.sample_rate), word) for word, files in pack.clips.items() for file in files]
+    check = (np.stack([clip for clip, _ in heard]), np.array([word for _, word in heard])) if heard else None
+    return Example(model, Extractor(), (pack.new,), about, check)
 
 
 def _spoken(c: Configuration, progress: Progress) -> Example:
@@ -76,7 +129,6 @@ def _spoken(c: Configuration, progress: Progress) -> Example:
     from tmlcd_core.datasets.speech import SAMPLE_RATE, SpeechSource
     from tmlcd_core.features import Extractor, select_filters
     from tmlcd_core.features.audio import make_clip
-    from tmlcd_core.learners import HybridTinyKNN
 
     source = SpeechSource(WORDS)
     extractor = Extractor(sample_rate=c.sample_rate, n_fft=c.n_fft, hop=c.hop)
@@ -84,6 +136,6 @@ def _spoken(c: Configuration, progress: Progress) -> Example:
         clips = [make_clip(clip, SAMPLE_RATE, c.sample_rate) for clip in source.media(WORDS[0], range(16))]
         extractor = replace(extractor, filters=select_filters(np.stack(clips), c.filters, extractor=extractor))
     data = load(source, WORDS, CLIPS, extractor, progress=progress)
-    rows = in_turns(data.y)
-    model = HybridTinyKNN(max_size=c.samples).fit(data.X[rows], data.y[rows])
-    return Example(model, extractor, (), f"words spoken by eSpeak NG: {', '.join(WORDS)}, {CLIPS} clips each")
+    model = fit_in_turns(data.X, data.y, c.samples)
+    about = f"words spoken by eSpeak NG: {', '.join(WORDS)}, {CLIPS} clips each"
+    return Example(model, extractor, (), about, clips_of(data, c.sample_rate))

@@ -5,22 +5,24 @@ from __future__ import annotations
 import io
 import shlex
 import sys
+import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.drift import GeneralizedCusum
 from tmlcd_core.errors import ConfigError, DataError, ExportError
 from tmlcd_core.features import Extractor
-from tmlcd_core.features.stem import load_stem
 from tmlcd_core.knn import TinyKNN
-from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN
+from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, StreamLearner
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
 from tmlcd_core.mcu.boards import BOARDS, Board, find_board
 from tmlcd_core.mcu.budget import (
@@ -33,6 +35,8 @@ from tmlcd_core.mcu.budget import (
     flash_bytes,
     largest_store,
 )
+from tmlcd_core.mcu.check import Check, choose, make_check
+from tmlcd_core.mcu.sound import Tables, as_int16, board_features, sound_tables
 
 LEARNER_NAMES: dict[type, str] = {
     HybridTinyKNN: "hybrid",
@@ -48,6 +52,18 @@ C_TYPES = {"float32": "float", "int16": "int16_t", "uint8": "uint8_t"}
 VALUE_RANGE = {"int16": (-32_767, 32_767), "uint8": (0, 255)}
 # Later samples may lie beyond those of T: what is representable is this many times T's own range.
 HEADROOM = {"int16": 2.0, "uint8": 1.25}
+
+# The README's paragraph on stream.bin, with and without one.
+STREAM = """\
+`stream.bin` holds @COUNT@ samples of the data that the model was fitted on, in the format of `stream.h`: all classes in
+turns, the first without a label, the last with a wrong one, so that something is learnt. `expected.txt` is what the
+Python model says about them, line by line."""
+NO_STREAM = """\
+This project was exported without samples: write `stream.bin` in the format of `stream.h`, and `expected.txt`, yourself.
+Without them `make check` and `make run` stop with exit code 2."""
+
+PACKAGE = "tmlcd-core"  # its name in pyproject.toml
+LICENCES = ("LICENSE", "NOTICE")  # the wheel has them beside its metadata, the repository at its top
 
 MAX_CLASSES = 255  # a label is one byte
 MAX_CLASSES_BY_DISTANCE = 127  # votes are counted on the stack, here in doubles: as many bytes as 255 of 32 bits
@@ -65,6 +81,14 @@ ANY_M7 = CORE_FLAGS["cortex-m7"].replace("fpv5-d16", "fpv5-sp-d16")
 ALWAYS = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "knn.h", "knn.c", "learner.c", "report.h",
           "report.c", "stream.h", "stream.c", "host.c", "firmware.c", "board_io.h", "board_io.c",
           "startup.c")  # fmt: skip
+SOUND_TABLES = {
+    "window": "[TML_N_FFT]",
+    "twiddle": "[TML_N_FFT / 2][2]",
+    "bias": "[TML_FILTERS]",
+    "fused": "[TML_FILTERS][49][256]",
+    "viridis": "[256][3]",
+    "filter": "[TML_FILTERS][49][3]",
+}
 FOR_SOUND = ("audio.h", "spectrogram.c", "stem.c")
 FOR_TESTS = ("cusum.h", "cusum.c")
 
@@ -97,18 +121,21 @@ def _refuse(what: str, **values: Any) -> ExportError:
 
 @dataclass(frozen=True)
 class Firmware:
-    """An exported model: its files by path, and what they were made of.
+    """An exported model: its text files by path, its check, and what they were made of.
 
     `offset` and `scale` map a feature x to its stored value round((x - offset) * scale); float32 stores x.
+    `samples_per_class` counts the T that is shipped: 0 for a class that was forgotten or has not come yet.
     """
 
     board: Board
     configuration: Configuration
     classes: tuple[str, ...]
+    samples_per_class: Mapping[str, int]
     fused: bool
     offset: float
     scale: float
     files: Mapping[str, str]
+    check: Check | None
 
     @property
     def budget(self) -> Budget:
@@ -118,25 +145,64 @@ class Firmware:
         """What the device stores for X, as float32: a Python model of these decides as the device does."""
         return quantise(X, self.configuration.store, self.offset, self.scale)
 
+    def contents(self) -> dict[str, bytes]:
+        """All files of the project by path: the text, and the check if there is one."""
+        found = {name: text.encode() for name, text in self.files.items()}
+        if self.check is not None:
+            found |= {"stream.bin": self.check.stream, "expected.txt": self.check.expected}
+        return found
+
     def zip(self) -> bytes:
         """The project as a zip; the same model always gives the same bytes."""
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name in sorted(self.files):
+            for name, content in sorted(self.contents().items()):
                 info = zipfile.ZipInfo(f"tmlcd-firmware/{name}", date_time=(1980, 1, 1, 0, 0, 0))
                 info.compress_type = zipfile.ZIP_DEFLATED
                 info.external_attr = 0o644 << 16
-                archive.writestr(info, self.files[name])
+                archive.writestr(info, content)
         return out.getvalue()
 
     def write(self, folder: str | Path) -> Path:
-        """The project as files in `folder`, which is made if need be."""
+        """Write the project into `folder`, which is made if need be; if a write fails, `folder` is as it was.
+
+        All files are written elsewhere on the same disk and then renamed, so a full disk leaves no half of a project.
+        """
         root = Path(folder)
-        for name, text in self.files.items():
-            path = root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="\n")
+        exists = root.is_dir()
+        beside = root if exists else root.parent
+        beside.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".tmlcd-", dir=beside) as temporary:
+            made = Path(temporary) / "project"
+            for name, content in self.contents().items():
+                path = made / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            if not exists:
+                made.rename(root)
+                return root
+            for name in self.contents():
+                (root / name).parent.mkdir(exist_ok=True)
+            for name in self.contents():
+                (made / name).replace(root / name)
         return root
+
+    def in_words(self) -> str:
+        """Samples per class in the shipped T, and the classes that have none.
+
+        Examples
+        --------
+        >>> model = HybridTinyKNN(max_size=50).fit([[0.0], [1.0], [1.1]], ["no", "yes", "yes"])
+        >>> export_firmware(model, classes=["up"]).in_words()
+        'T holds 1 “no”, 2 “yes”; no “up” (forgotten, or not met yet: the device learns it from labelled samples)'
+        """
+        held = [f"{count} “{name}”" for name, count in self.samples_per_class.items() if count]
+        absent = [f"“{name}”" for name, count in self.samples_per_class.items() if not count]
+        text = f"T holds {', '.join(held)}"
+        if absent:
+            reason = "forgotten, or not met yet: the device learns it from labelled samples"
+            text += f"; no {', '.join(absent)} ({reason})"
+        return text
 
 
 def export_firmware(
@@ -149,6 +215,7 @@ def export_firmware(
     capacity: int | None = None,
     classes: Sequence[Any] = (),
     fused: bool | None = None,
+    check: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> Firmware:
     """The C project of a fitted learner.
 
@@ -172,6 +239,10 @@ def export_firmware(
     fused
         Multiply colours and filter beforehand: 50 KB of flash per filter for about half of the instructions.
         By default wherever it is possible and leaves half of the flash free.
+    check
+        Samples and their labels for `stream.bin` and `expected.txt`, which `make check` compares: clips
+        (n, sample_rate) of int16 or in -1..1, or vectors (n, features). A model of vectors takes those of T by default;
+        one of sound without clips has no such files.
 
     Examples
     --------
@@ -200,15 +271,34 @@ def export_firmware(
     files |= {name: _source(name) for name in FOR_SOUND if extractor is not None}
     files |= {name: _source(name) for name in FOR_TESTS if detector is not None}
     files["config.h"] = _config(model, configuration, fused, len(labels), detector, offset, scale)
-    files["model.c"] = _constants(model, configuration, fused, known, extractor, offset, scale)
+    tables = sound_tables(configuration, extractor, fused) if extractor is not None else {}
+    files["model.c"] = _constants(model, configuration, known, tables, offset, scale)
     boards = dict(BOARDS) | {device.name: device}
     for b in boards.values():
         files[f"boards/{b.name}.ld"] = _linker_script(b)
         files[f"boards/{b.name}.mk"] = _board_flags(b)
     core = " ".join(sorted(f for f in files if f.endswith(".c") and f not in _NOT_CORE))
     files["Makefile"] = _fill(_source("Makefile.in"), BOARD=device.name, BOARDS=" ".join(boards), CORE=core)
-    files["README.md"] = _readme(device, configuration, fused, labels)
-    return Firmware(device, configuration, labels, fused, offset, scale, files)
+    files |= {name: _licence(name) for name in LICENCES}
+    if extractor is not None:
+        files["STEM.md"] = resources.files("tmlcd_core.features").joinpath("STEM.md").read_text(encoding="utf-8")
+    if check is None and extractor is None:
+        check = model.samples_, model.labels_
+    made = None if check is None else _check(model, configuration, known, tables, offset, scale, *check)
+    counts = Counter(model.labels_.tolist())
+    firmware = Firmware(
+        board=device,
+        configuration=configuration,
+        classes=labels,
+        samples_per_class={str(label): counts[label] for label in known.tolist()},
+        fused=fused,
+        offset=offset,
+        scale=scale,
+        files=files,
+        check=made,
+    )
+    files["README.md"] = _readme(firmware)
+    return firmware
 
 
 _NOT_CORE = {"stream.c", "report.c", "host.c", "firmware.c", "board_io.c", "startup.c"}
@@ -344,7 +434,57 @@ def quantise(X: NDArray[np.float32], store: str, offset: float, scale: float) ->
     return np.trunc(values + np.where(values < 0, np.float32(-0.5), np.float32(0.5)))
 
 
+# -- what it should say --------------------------------------------------------------------------
+
+
+def twin_of(model: Any, c: Configuration, offset: float, scale: float) -> StreamLearner:
+    """A Python learner that decides as the device does on quantised samples: its T as stored there, all with time 0."""
+    settings = {name: value for name, value in model.get_params().items() if name != "condense"}
+    twin: Any
+    if c.learner == "static":
+        twin = StaticKNN(model.k, model.weights)
+    else:
+        twin = type(model)(**settings | ({} if c.learner == "active" else {"max_size": c.samples}), condense=False)
+    twin.fit(quantise(model.samples_, c.store, offset, scale), model.labels_)
+    twin.condense = model.condense  # Active condenses at its alarms
+    return twin
+
+
+def _check(
+    model: Any, c: Configuration, known: NDArray, tables: Tables, offset: float, scale: float,
+    clips_or_vectors: ArrayLike, labels: ArrayLike,
+) -> Check:  # fmt: skip
+    samples, given = np.asarray(clips_or_vectors), np.asarray(labels)
+    length = c.features if c.vector is not None else c.sample_rate
+    if samples.ndim != 2 or samples.shape[1] != length or given.shape != samples.shape[:1] or not len(given):
+        raise ConfigError(f"check has samples of shape {samples.shape} and {given.shape} labels: give (n, {length})")
+    if strange := sorted(set(given.tolist()) - set(known.tolist())):
+        raise ConfigError(f"check has the label {strange[0]!r}, which is no class of the model: name it in classes")
+    rows = choose(given, length * (4 if c.vector is not None else 2))
+    samples, given = samples[rows], given[rows]
+    if c.vector is not None:
+        samples = X = samples.astype(np.float32)
+    else:
+        samples = samples if samples.dtype == np.int16 else as_int16(samples)
+        X = board_features(samples, c, tables)
+    return make_check(twin_of(model, c, offset, scale), known, samples, quantise(X, c.store, offset, scale), given)
+
+
 # -- the files -----------------------------------------------------------------------------------
+
+
+def _licence(name: str) -> str:
+    """The text of LICENSE or NOTICE: of the repository, or of the installed package."""
+    root = Path(__file__).resolve().parents[2]
+    if (root / "app.py").is_file():  # the repository, not site-packages
+        return (root / name).read_text(encoding="utf-8")
+    try:
+        text = distribution(PACKAGE).read_text(f"licenses/{name}")
+    except PackageNotFoundError:
+        text = None
+    if text is None:
+        raise ExportError(f"{name} is missing in this installation, and the project must hold it: install {PACKAGE}")
+    return text
 
 
 def _source(name: str) -> str:
@@ -421,10 +561,7 @@ def _config(
     return head + "\n".join(lines) + "\n\n#endif\n"
 
 
-def _constants(
-    model: Any, c: Configuration, fused: bool, classes: NDArray, extractor: Extractor | None,
-    offset: float, scale: float,
-) -> str:  # fmt: skip
+def _constants(model: Any, c: Configuration, classes: NDArray, tables: Tables, offset: float, scale: float) -> str:
     T = quantise(model.samples_, c.store, offset, scale)
     codes = np.searchsorted(classes, model.labels_)
     names = ",\n    ".join(_string(str(label)) for label in classes.tolist())
@@ -437,38 +574,17 @@ def _constants(
     if c.learner in ("hybrid", "active"):
         grid = ", ".join(float(v).hex() for v in _candidates())
         parts.append(f"const double tml_candidates[TML_CANDIDATES] = {{\n{_wrap(grid)}\n}};\n")
-    if extractor is not None:
-        parts += _sound_tables(c, extractor, fused)
+    parts += [_array(_declaration(name, c), table) for name, table in tables.items()]
     return "\n".join(parts)
+
+
+def _declaration(table: str, c: Configuration) -> str:
+    in_ram = c.layout == "paper" and table == "filter"  # where the paper counts it
+    return f"{'' if in_ram else 'const '}float tml_{table}{SOUND_TABLES[table]}"
 
 
 def _candidates() -> NDArray[np.float64]:
     return np.arange(GRID_SPACING / 2, 1, GRID_SPACING)
-
-
-def _sound_tables(c: Configuration, extractor: Extractor, fused: bool) -> list[str]:
-    i = np.arange(c.n_fft)
-    window = 0.5 - 0.5 * np.cos(2 * np.pi * i / c.n_fft)
-    if c.layout != "paper":
-        window = window / 32_768  # int16 samples; a power of two, so no digit changes
-    angles = 2 * np.pi * i[: c.n_fft // 2] / c.n_fft
-    kernels, bias = load_stem().folded(extractor.filters)
-    taps = kernels.reshape(len(kernels), 3, 49).transpose(0, 2, 1)  # filter, place, colour
-    viridis = load_stem().viridis
-    parts = [
-        _array("const float tml_window[TML_N_FFT]", window),
-        _array("const float tml_twiddle[TML_N_FFT / 2][2]", np.stack([np.cos(angles), -np.sin(angles)], axis=1)),
-        _array("const float tml_bias[TML_FILTERS]", bias),
-    ]
-    if fused:
-        table = taps.astype(np.float64) @ viridis.T.astype(np.float64)
-        return [*parts, _array("const float tml_fused[TML_FILTERS][49][256]", table)]
-    qualifier = "" if c.layout == "paper" else "const "
-    return [
-        *parts,
-        _array("const float tml_viridis[256][3]", viridis),
-        _array(f"{qualifier}float tml_filter[TML_FILTERS][49][3]", taps),
-    ]
 
 
 def _array(declaration: str, values: NDArray, floating: bool = True) -> str:
@@ -525,8 +641,9 @@ def _board_flags(board: Board) -> str:
     return f"CPU = {flags}\n{origin}\nQEMU_MACHINE = {machine}\n"
 
 
-def _readme(board: Board, c: Configuration, fused: bool, labels: tuple[str, ...]) -> str:
-    table = budget(c)
+def _readme(firmware: Firmware) -> str:
+    board, c, labels = firmware.board, firmware.configuration, firmware.classes
+    table = firmware.budget
     rows = "\n".join(f"| {r.name} | {r.size} | {r.bytes:,} | {r.note} |" for r in table.rows)
     if c.vector is None:
         feed = (
@@ -542,6 +659,8 @@ def _readme(board: Board, c: Configuration, fused: bool, labels: tuple[str, ...]
         BOARD_NAME=board.name,
         LEARNER=c.learner,
         CLASSES=", ".join(labels),
+        SAMPLES=firmware.in_words(),
+        STREAM=NO_STREAM if firmware.check is None else _fill(STREAM, COUNT=f"{firmware.check.samples:,}"),
         FEED=feed,
         ROWS=rows,
         NEEDED=f"{table.needed:,}",
@@ -550,4 +669,5 @@ def _readme(board: Board, c: Configuration, fused: bool, labels: tuple[str, ...]
         STATIC=f"{table.static:,}",
         SAMPLE="clip.wav" if c.vector is None else "vector.txt",
         LABEL=shlex.quote(labels[0]),
+        STEM="; `STEM.md` is the licence of the filter's weights" if c.vector is None else "",
     )

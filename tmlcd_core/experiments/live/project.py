@@ -49,7 +49,9 @@ def session_project(
         raise DataError(lacking)
     extractor = Extractor.at_rate(sample_rate)
     takes = list(labels)
-    X = extractor.transform(np.stack([aligned(session.takes[take], sample_rate) for take in takes]))
+    clips = np.stack([aligned(session.takes[take], sample_rate) for take in takes])
+    X = extractor.transform(clips)
+    words = np.array(list(labels.values()))
     size = _room(session, device, learner, extractor, layout, store)
     settings = replace(session.settings, max_size=size, window=size)
     model = session.through(dict(zip(takes, X, strict=True)), (learner,), settings).model(learner)
@@ -59,15 +61,21 @@ def session_project(
             f"T holds {len(model)} takes and the {device.title} has room for {bound}: choose a larger board"
         )
     firmware = export_firmware(
-        model, extractor, board=device, layout=layout, store=store, capacity=bound, classes=session.words
+        model,
+        extractor,
+        board=device,
+        layout=layout,
+        store=store,
+        capacity=bound,
+        classes=session.words,
+        check=(clips, words),
     )
-    words = np.array(list(labels.values()))
     on_board = leave_one_out(X, words)
     on_page = leave_one_out(session.voice.transform([session.takes[take] for take in takes]), words)
     remark = (
         f"The board hears through the paper's filter, the page through “{session.voice.title}”: of the session's "
         f"{len(takes)} takes the others tell {on_board:.0%} right on the board and {on_page:.0%} on the page. "
-        "Feed it clips that begin with the word."
+        f"Feed it clips that begin with the word. {firmware.in_words()}."
     )
     return SessionProject(firmware, len(model), on_board, on_page, remark)
 

@@ -1,0 +1,74 @@
+"""A short stream for an exported model, and the lines that the host program and the board must print for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.knn.class_balance import in_turns
+from tmlcd_core.learners import StreamLearner
+
+MAX_STREAM = 300_000  # bytes of stream.bin, unless one sample of each class needs more
+UNLABELLED = -1
+NAME_END = 128 - 48  # bytes of time and name in a line: TML_LINE of report.h, less the room for the numbers
+
+
+@dataclass(frozen=True)
+class Check:
+    """`stream.bin`, `expected.txt` and the number of samples in them."""
+
+    stream: bytes
+    expected: bytes
+    samples: int
+
+
+def choose(labels: NDArray, sample_bytes: int) -> NDArray[np.intp]:
+    """Indices of the samples for a stream: all classes, in turns, within MAX_STREAM bytes where possible."""
+    most = max(len(np.unique(labels)), MAX_STREAM // (4 + sample_bytes))
+    return in_turns(labels)[-most:]
+
+
+def make_check(
+    twin: StreamLearner, classes: NDArray, samples: NDArray, X: NDArray[np.float32], labels: NDArray
+) -> Check:
+    """Feed the twin and write down what it says.
+
+    The first sample has no label. The last is labelled with another class than the predicted one, so that at least one
+    sample is an error and learnt.
+
+    Parameters
+    ----------
+    twin
+        A fitted learner that decides as the device does; it learns the stream.
+    classes
+        All classes that the device knows: their places are the codes.
+    samples
+        Clips (n, sample_rate) of int16, or vectors (n, features) of float32: the stream's records.
+    X
+        What the device makes of them and stores, shape (n, features).
+    labels
+        Their labels, shape (n,), all among `classes`.
+    """
+    codes = np.searchsorted(classes, labels).astype("<i4")
+    codes[0] = UNLABELLED
+    lines = []
+    for i, x in enumerate(X):
+        if i == len(X) - 1:
+            predicted = int(np.searchsorted(classes, twin.predict(x[None])[0]))
+            codes[i] = (predicted + 1) % len(classes)
+        label = None if codes[i] == UNLABELLED else classes[codes[i]].item()
+        lines.append(_line(twin, twin.observe(x, label)))
+    kind = "<i2" if samples.dtype == np.int16 else "<f4"
+    records = (code.tobytes() + sample.astype(kind).tobytes() for code, sample in zip(codes, samples, strict=True))
+    return Check(b"".join(records), b"".join(lines), len(lines))
+
+
+def _line(twin: StreamLearner, prediction: Any) -> bytes:
+    """The step just made, as report.c prints it."""
+    alarm = twin.alarm_
+    head = f"{twin.time_} {prediction}".encode()[:NAME_END]
+    tail = f" {len(twin)}" + (f" alarm {alarm.change_time}" if alarm else "")
+    return head + tail.encode() + b"\n"
