@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import doctest
 import hashlib
 import re
 import socket
@@ -21,7 +22,7 @@ from benchmarks.visitor import Visitor
 from pages.classroom.network import lan_addresses
 from pages.lab.upload import local_folder
 from pages.menu import PAGES
-from pages.shell import visitor
+from pages.shell import host_names, start_options, visitor
 from pages.shell.host_names import host_name, is_allowed, is_loopback
 from pages.shell.start_options import StartOptions, parse_start_options
 from pages.shell.visitor import is_local
@@ -198,6 +199,12 @@ def test_a_bad_start_option_names_its_value(option, value, capsys):
         parse_start_options([option, value], {})
     assert stop.value.code == 2
     assert f"{option}: {value!r}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("module", [host_names, start_options], ids=lambda module: module.__name__)
+def test_examples_of_the_docstrings_hold(module):
+    found = doctest.testmod(module)
+    assert found.attempted and not found.failed
 
 
 # ---------------------------------------------------------------- folders and microphone of the server

@@ -2,7 +2,7 @@
 
 import ipaddress
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 
 ANY = "*"  # a start option that switches the check off
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::[0-9]{1,5})?")
@@ -45,7 +45,7 @@ def is_loopback(name: str) -> bool:
     return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
-def is_allowed(name: str, hosts: Iterable[str]) -> bool:
+def is_allowed(name: str, hosts: Collection[str]) -> bool:
     """True if a name means this machine or is one of `hosts`: names, *.DOMAIN for all names below it, or * for any.
 
     >>> [is_allowed(name, ["*.example.org"]) for name in ("127.0.0.1", "lab.example.org", "example.org", "")]

@@ -40,7 +40,7 @@ class RequestGuard:
         """Why a request with these headers is refused, in a sentence; "" if it is not."""
         names = [host_name(host) for host in headers.getlist("host")]
         if len(names) != 1 or not is_allowed(names[0], self.hosts):
-            name = "".join(names) or "of this request"
+            name = ", ".join(filter(None, names)) or "of this request"
             return f"This server does not know the host name {name}: {REMEDY}."
         for origin in headers.getlist("origin"):
             if not self._is_own(origin):
