@@ -1,4 +1,5 @@
-# The app on a server: docker build -t tmlcd . && docker run -p 8501:8501 tmlcd
+# The app on a server: docker build -t tmlcd . && docker run -p 8501:8501 tmlcd, opened as http://localhost:8501
+# Under any other name or address: docker run -p 8501:8501 -e TMLCD_HOSTS=lab.example.org tmlcd (SECURITY.md)
 # Microphones need https in front of it (a reverse proxy), or a browser on the same machine.
 FROM python:3.11-slim
 

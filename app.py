@@ -1,10 +1,14 @@
 """Start-up and navigation. A page is a script in pages/SECTION/; the list of pages is pages/menu."""
 
 import streamlit as st
+from starlette.middleware import Middleware
 from streamlit.runtime.pages_manager import PagesManager
 
 from pages.classroom import presenter_switch, presenter_view
-from pages.menu import SHELL, front_door, navigation
+from pages.menu import SHELL, front_door, index_html, navigation
+from pages.shell.request_guard import RequestGuard
+from pages.shell.security_headers import SecurityHeaders, security_headers
+from pages.shell.start_options import start_options
 from pages.turns import turn
 
 if __name__ == "__main__":  # a visitor's run of this script
@@ -21,4 +25,10 @@ else:  # the server imports this script once, at its start, for `app`
     # A folder named pages/ makes Streamlit look for scripts in it until a run has called st.navigation:
     # a deep link to a fresh server would be greeted with "Page not found".
     PagesManager.uses_pages_directory = False
-    app = st.App(__file__, routes=front_door())
+    st.secrets.load_if_toml_exists()  # hosting services set environment variables there
+    options, html = start_options(), index_html()
+    middleware = [
+        Middleware(SecurityHeaders, headers=security_headers(html, options.frame_ancestors)),
+        Middleware(RequestGuard, hosts=options.hosts),
+    ]
+    app = st.App(__file__, routes=front_door(html), middleware=middleware)

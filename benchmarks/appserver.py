@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def serve(script: Path = ROOT / "app.py") -> Iterator[str]:
-    """Start a fresh server with an empty home and cache; yield its address; stop it."""
+def serve(script: Path = ROOT / "app.py", options: Sequence[str] = ()) -> Iterator[str]:
+    """Start a fresh server with an empty home and cache; yield its address; stop it.
+
+    `options` are further ones of `streamlit run`, and after "--" those of the app.
+    """
     port = free_port()
     with tempfile.TemporaryDirectory() as home:
         threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # as `make run` sets them
@@ -49,6 +52,7 @@ def serve(script: Path = ROOT / "app.py") -> Iterator[str]:
             "127.0.0.1",
             "--server.fileWatcherType",
             "none",
+            *options,
         ]
         log = Path(home, "server.log")
         with log.open("wb") as out:

@@ -19,19 +19,22 @@ DONE = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCE
 class Visitor:
     """One session: `open` a page, `choose` a widget's value, and look at what the server answered.
 
+    `connection` are options of websockets' `connect`, such as `origin` and `additional_headers`.
+
     `seconds` is how long the last answer took, from the request to the message that the script has finished;
     `elements` are the elements of the page by their place, as a browser would hold them.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, **connection: Any) -> None:
         self.address = address.replace("http", "ws", 1) + "/_stcore/stream"
+        self._connection = {"subprotocols": ["streamlit"], "max_size": LONGEST_ANSWER} | connection
         self.seconds = 0.0
         self.elements: dict[tuple[int, ...], Any] = {}
         self._pages: dict[str, str] = {}
         self._page = self._query = ""
 
     async def __aenter__(self) -> Self:
-        self._socket = await connect(self.address, subprotocols=["streamlit"], max_size=LONGEST_ANSWER)  # type: ignore[list-item]
+        self._socket = await connect(self.address, **self._connection)
         return self
 
     async def __aexit__(self, kind: type | None, fault: BaseException | None, trace: TracebackType | None) -> None:

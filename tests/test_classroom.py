@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.error import HTTPError
 
 import numpy as np
 import pytest
@@ -137,10 +138,10 @@ def classroom(home: Path) -> Iterator[tuple[str, Path]]:
         server.wait(10)
 
 
-def fetch(url: str, pem: Path) -> str:
+def fetch(url: str, pem: Path, **headers: str) -> str:
     """Over https, trusting this one certificate and the names in it."""
     trust = ssl.create_default_context(cafile=str(pem))
-    with urllib.request.urlopen(url, context=trust, timeout=10) as answer:
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers), context=trust, timeout=10) as answer:
         return answer.read().decode()
 
 
@@ -164,6 +165,18 @@ def test_the_server_answers_on_every_address_with_a_certificate_for_it(room):
     assert f"open   {address}" in log and "Proceed" in log and "SHA-256" in log
     with pytest.raises(OSError, match=r"(?i)certificate.verify.failed"):
         urllib.request.urlopen(address, timeout=10)
+
+
+def test_the_server_answers_to_its_own_names_only(room):
+    address, pem = room
+    name = socket.gethostname().split(".")[0]
+    port = address.rpartition(":")[2]
+    for host in (*lan_addresses(), "localhost", name.upper(), f"{name}.local:{port}"):
+        assert "<title>" in fetch(f"{address}/paper", pem, Host=host)
+    for path in ("paper", "_stcore/health"):
+        with pytest.raises(HTTPError, match="400") as refused:
+            fetch(f"{address}/{path}", pem, Host=f"evil.example:{port}")
+        assert "--hosts" in refused.value.read().decode()
 
 
 @pytest.mark.browser
@@ -204,6 +217,35 @@ def test_without_a_network_it_says_what_to_do(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["classroom"])
     with pytest.raises(SystemExit, match="ADDRESS="):
         start.main()
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--port", "99999"), ("--port", "0"), ("--port", "-1"), ("--port", "http"), ("--port", "9" * 5000),
+     ("--address", "klasse-\u00fc.local"), ("--address", "https://192.168.1.5"), ("--address", "192.168.1.5:8501"),
+     ("--address", "two words"), ("--address", "")],
+)  # fmt: skip
+def test_a_bad_port_or_name_is_named_in_one_line(option, value, monkeypatch, capsys):
+    from pages.classroom import __main__ as start
+
+    monkeypatch.setattr(sys, "argv", ["classroom", f"{option}={value}"])
+    monkeypatch.setattr(os, "execve", lambda *command: pytest.fail("it became the server"))
+    with pytest.raises(SystemExit) as stop:
+        start.main()
+    *_, told = capsys.readouterr().err.splitlines()
+    assert stop.value.code == 2 and f"argument {option}: {value!r} is no" in told
+
+
+def test_a_port_in_use_is_named_before_an_address_is_shown():
+    with socket.socket() as other:
+        other.bind(("0.0.0.0", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        command = [sys.executable, "-m", "pages.classroom", "--port", port, "--address", "127.0.0.1"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=START_SECONDS)
+    assert done.returncode == 2 and done.stdout == ""
+    assert f"port {port} cannot be used" in done.stderr and "PORT=" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 # ---------------------------------------------------------------- the presenter's view

@@ -1,5 +1,6 @@
-"""What README, CONTRIBUTING, CHANGELOG and Dockerfile say is so: commands parse, paths exist, examples run."""
+"""What the documents and the Dockerfile say is so: commands parse, paths exist, examples run."""
 
+import dataclasses
 import json
 import os
 import re
@@ -10,21 +11,23 @@ import sys
 import tomllib
 import urllib.request
 from pathlib import Path
+from urllib.error import HTTPError
 
 import pytest
 
 from benchmarks import readme_results
 from benchmarks.appserver import free_port, wait_until_healthy
 from pages.menu import HOME, PAGES
+from pages.shell.start_options import StartOptions, parse_start_options
 from tmlcd_core.cli import command
 
 ROOT = Path(__file__).resolve().parent.parent
-README, CONTRIBUTING, CHANGELOG = (
-    (ROOT / f"{name}.md").read_text("utf-8") for name in ("README", "CONTRIBUTING", "CHANGELOG")
+README, CONTRIBUTING, CHANGELOG, SECURITY = (
+    (ROOT / f"{name}.md").read_text("utf-8") for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY")
 )
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
-ALL = {"README": README, "CONTRIBUTING": CONTRIBUTING, "CHANGELOG": CHANGELOG}
+ALL = {"README": README, "CONTRIBUTING": CONTRIBUTING, "CHANGELOG": CHANGELOG, "SECURITY": SECURITY}
 MADE_BY_COMMANDS = {".venv", "firmware"}
 
 
@@ -195,6 +198,22 @@ def copied() -> list[str]:
     return [source for line in instructions("COPY") for source in line.split()[:-1]]
 
 
+def test_start_options_are_as_documented():
+    rows = re.findall(r"^\| `(--[^`]+)` \| `(TMLCD_[A-Z_]+)(?:=(\w+))?` \|", SECURITY, re.M)
+    assert [shlex.split(row[0])[0] for row in rows] == [
+        f"--{field.name.replace('_', '-')}" for field in dataclasses.fields(StartOptions)
+    ]
+    for option, variable, value in rows:
+        words = shlex.split(option)
+        assert (
+            parse_start_options(words, {}) == parse_start_options([], {variable: value or words[1]}) != StartOptions()
+        )
+    [command_line] = re.findall(r"`streamlit run app.py -- ([^`]+)`", README)
+    [variable] = re.findall(r"-e (TMLCD_HOSTS=\S+) tmlcd`", README)
+    asked = parse_start_options(shlex.split(command_line), {})
+    assert asked == parse_start_options([], dict([variable.split("=")])) == StartOptions(hosts=("lab.example.org",))
+
+
 def test_the_image_copies_what_exists_and_is_not_ignored():
     allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").split() if line.startswith("!")}
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
@@ -230,14 +249,19 @@ def test_the_copied_files_serve_the_app_with_the_images_command(tmp_path):
     assert start[0] == check[0] == "python"
     assert subprocess.run([sys.executable, *check[1:]], capture_output=True).returncode != 0, "nobody is there yet"
     log = tmp_path / "log"
-    env = os.environ | {"HOME": str(tmp_path)}
+    env = os.environ | {"HOME": str(tmp_path), "TMLCD_HOSTS": "lab.example.org"}
     with log.open("wb") as out:
         server = subprocess.Popen([sys.executable, *start[1:]], cwd=tmp_path, env=env, stdout=out, stderr=out)
     try:
         wait_until_healthy(f"http://127.0.0.1:{port}", server, log)
         subprocess.run([sys.executable, *check[1:]], check=True)
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/stm32", timeout=10) as page:
-            assert b"<title>" in page.read()
+        for host in (f"localhost:{port}", "lab.example.org"):
+            request = urllib.request.Request(f"http://127.0.0.1:{port}/stm32", headers={"Host": host})
+            with urllib.request.urlopen(request, timeout=10) as page:
+                assert b"<title>" in page.read()
+        request.add_header("Host", "evil.example")
+        with pytest.raises(HTTPError, match="400"):
+            urllib.request.urlopen(request, timeout=10)
         assert "External URL" not in log.read_text(), "no other host is asked for this one's address"
     finally:
         server.terminate()

@@ -377,14 +377,16 @@ def test_no_learner_is_a_message():
 
 
 @pytest.mark.parametrize("folder", ["/no/such/folder", "~nobody/x", "a\0b", "x" * 9000, "points", "/etc/passwd"])
-def test_a_folder_that_is_not_there_is_a_message_at_its_widget(folder):
+def test_a_folder_that_is_not_there_is_a_message_at_its_widget(folder, monkeypatch):
+    monkeypatch.setenv("TMLCD_SERVER_DEVICES", "1")
     at = lab(data="Folder on this computer", folder=folder)
     assert not at.exception
     assert "there is no folder" in at.sidebar.error[0].value
     assert code(at), "a first visit by a bad link still shows a run"
 
 
-def test_a_folder_says_what_of_it_is_of_no_use(tmp_path):
+def test_a_folder_says_what_of_it_is_of_no_use(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMLCD_SERVER_DEVICES", "1")
     for name, content in (pictures(50) | {f"{label}/broken.png": b"no" for label in ("cat", "dog", "owl")}).items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)

@@ -293,7 +293,7 @@ def test_a_computer_without_a_microphone_says_so(server):  # noqa: F811
 
 
 def test_plain_http_from_another_host_says_so(monkeypatch):
-    monkeypatch.setenv("STREAMLIT_BROWSER_SERVER_ADDRESS", ELSEWHERE)
+    monkeypatch.setenv("TMLCD_HOSTS", ELSEWHERE)
     with serve() as address:
         far = address.replace("127.0.0.1", ELSEWHERE)
         with opened(f"{far}/microphone", f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1", ALLOWED, DEVICE) as page:

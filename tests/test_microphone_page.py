@@ -218,6 +218,7 @@ def test_a_long_file_is_cut_into_words_to_keep_or_to_drop():
 
 
 def test_the_servers_microphone_is_offered_where_there_is_one(monkeypatch):
+    monkeypatch.setenv("TMLCD_SERVER_DEVICES", "1")
     monkeypatch.setattr(sources, "server_device", lambda: None)  # whatever this machine has
     at = open_page()
     assert "mic:server" not in [button.key for button in at.button]
@@ -234,7 +235,7 @@ def test_the_servers_microphone_is_offered_where_there_is_one(monkeypatch):
     monkeypatch.setattr(sources, "record", gone)
     press(at, "mic:server")
     assert "does not answer" in said(at) and visit_of(at).session.counts()["yes"] == 1
-    monkeypatch.setattr(sources, "serves_this_machine", lambda: False)
+    monkeypatch.delenv("TMLCD_SERVER_DEVICES")
     assert "mic:server" not in [button.key for button in at.run().button], "nobody else listens in"
 
 

@@ -6,7 +6,8 @@ from typing import Any, NoReturn
 import streamlit as st
 
 from pages.lab.runs import material_of
-from pages.lab.upload import Upload, local_folder, serves_this_machine, upload
+from pages.lab.upload import Upload, local_folder, upload
+from pages.shell.visitor import offers_server_devices
 from pages.widgets import checked, show_fault
 from tmlcd_core.datasets import SOURCES, pack
 from tmlcd_core.datasets.speech import WORDS, SpeechSource
@@ -97,7 +98,7 @@ def _offered(code: str) -> bool:
         return (pack.PLACE / pack.FILE).exists()
     if code in SOURCES:
         return SOURCES[code].missing() is None
-    return code != FOLDER or serves_this_machine()
+    return code != FOLDER or offers_server_devices()
 
 
 def _medium(data: str) -> str:

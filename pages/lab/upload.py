@@ -6,13 +6,13 @@ from tempfile import TemporaryDirectory
 
 import streamlit as st
 
+from pages.shell.visitor import offers_server_devices
 from pages.widgets import as_text, show_fault
 from tmlcd_core.datasets import FolderSource, extract_upload
 from tmlcd_core.datasets.folder import left_out
 from tmlcd_core.errors import DataError, TmlcdError
 
 LIMIT = 10 * 2**20  # bytes; the browser's widget has the same limit, but any client can send anything
-LOCAL = {"127.0.0.1", "localhost", "::1"}
 STATE = "lab upload"
 
 
@@ -35,13 +35,10 @@ class Upload:
         return str(Path(self.folder.name, "features"))
 
 
-def serves_this_machine() -> bool:
-    """Whether only this machine can reach the server; others must not read its folders."""
-    return st.get_option("server.address") in LOCAL
-
-
 def local_folder(typed: str) -> str:
-    """The whole path of a folder on this machine; a `DataError` for anything else."""
+    """The whole path of a folder on this machine; a `DataError` for anything else, and for visitors from elsewhere."""
+    if not offers_server_devices():
+        raise DataError("folders of the server are closed to visitors: upload a zip of the folder instead")
     try:
         path = Path(typed.strip()).expanduser().resolve()
         if path.is_dir():

@@ -95,11 +95,16 @@ PAGES = (
 )
 
 
-def front_door() -> list[Route]:
+def index_html() -> str:
     """Streamlit's own HTML with the shell's style and script in it: a run would send them late, and the page jump."""
     head, end, body = Path(get_static_dir(), "index.html").read_text(encoding="utf-8").partition("</head>")
     style, script = (SHELL.with_suffix(kind).read_text(encoding="utf-8") for kind in (".css", ".js"))
-    head += f'<style>{style}</style><script type="module">{script}</script>'
+    return f'{head}<style>{style}</style><script type="module">{script}</script>{end}{body}'
+
+
+def front_door(html: str) -> list[Route]:
+    """Routes that answer the address of each page with `html`."""
+    head, end, body = html.partition("</head>")
     base = st.get_option("server.baseUrlPath").strip("/")
 
     def answer(request: Request) -> HTMLResponse:

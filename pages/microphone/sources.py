@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from pages.lab.upload import serves_this_machine
 from pages.microphone.visit import Visit
 from pages.recorder import arrived, recorder
+from pages.shell.visitor import offers_server_devices
 from pages.widgets import as_text
 from tmlcd_core.features.server_microphone import input_device, record
 
@@ -68,7 +68,7 @@ def show_others(visit: Visit, teaching: bool) -> None:
     with st.expander("No microphone? Ready-made clips and files", key="mic:others", icon=":material/library_music:"):
         ready(visit, teaching)
         files(visit, teaching)
-        if serves_this_machine() and (device := server_device()):
+        if offers_server_devices() and (device := server_device()):
             server(visit, teaching, device)
 
 

@@ -6,6 +6,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pages.shell.host_names import ANY, typed_name
+
+HOSTS = "TMLCD_HOSTS"
+
 
 @dataclass(frozen=True)
 class StartOptions:
@@ -14,7 +18,8 @@ class StartOptions:
     Parameters
     ----------
     hosts
-        Public host names under which this server may be opened, besides this machine's own. TMLCD_HOSTS.
+        Public host names under which this server may be opened, besides this machine's own; *.example.org for all
+        names below a domain, * for any. TMLCD_HOSTS.
     frame_ancestors
         Sites that may show the app in a frame, as in the header `frame-ancestors`. TMLCD_FRAME_ANCESTORS.
     server_devices
@@ -37,7 +42,7 @@ def parse_start_options(arguments: Sequence[str], environment: Mapping[str, str]
     """
     parser = argparse.ArgumentParser(prog="streamlit run app.py --", description="Start options of TML-CD Lab.")
     parser.add_argument(
-        "--hosts", default=environment.get("TMLCD_HOSTS", ""), help="public host names of this server, with commas"
+        "--hosts", default=environment.get(HOSTS, ""), help="public host names of this server, with commas"
     )
     parser.add_argument(
         "--frame-ancestors",
@@ -51,8 +56,22 @@ def parse_start_options(arguments: Sequence[str], environment: Mapping[str, str]
         variable = f"TMLCD_{flag[2:].replace('-', '_').upper()}"
         parser.add_argument(flag, action="store_true", default=environment.get(variable) == "1", help=about)
     found = parser.parse_args(arguments)
-    hosts = tuple(host.strip().lower() for host in found.hosts.replace(",", " ").split())
+    hosts = tuple(_host(parser, host) for host in found.hosts.replace(",", " ").split())
+    if not found.frame_ancestors.strip() or set(found.frame_ancestors) & set(";,\r\n"):
+        parser.error(f"--frame-ancestors: {found.frame_ancestors!r} is no list of sites; separate them with spaces")
     return StartOptions(hosts, found.frame_ancestors, found.server_devices, found.reproduce)
+
+
+def _host(parser: argparse.ArgumentParser, given: str) -> str:
+    """A host name as browsers send it; letters beyond ASCII become punycode."""
+    wildcard, name = ("*.", given[2:]) if given.startswith("*.") else ("", given)
+    try:
+        found = typed_name(name.encode("idna").decode())
+    except UnicodeError:
+        found = ""
+    if not found and given != ANY:
+        parser.error(f"--hosts: {given!r} is no host name; write lab.example.org, *.example.org, or * for any")
+    return wildcard + found if found else ANY
 
 
 def start_options() -> StartOptions:
