@@ -35,8 +35,8 @@ def free_port() -> int:
 
 
 @contextmanager
-def serve(script: Path = ROOT / "app.py") -> Iterator[str]:
-    """Start a fresh server with an empty home and cache; yield its address; stop it."""
+def serve(script: Path = ROOT / "app.py", *options: str) -> Iterator[str]:
+    """Start a fresh server with an empty home and cache and Streamlit's `options`; yield its address; stop it."""
     port = free_port()
     with tempfile.TemporaryDirectory() as home:
         threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # as `make run` sets them
@@ -49,6 +49,7 @@ def serve(script: Path = ROOT / "app.py") -> Iterator[str]:
             "127.0.0.1",
             "--server.fileWatcherType",
             "none",
+            *options,
         ]
         log = Path(home, "server.log")
         with log.open("wb") as out:

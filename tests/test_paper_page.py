@@ -1,5 +1,6 @@
 """The Paper page: shows what data/paper holds, and runs the same here."""
 
+import contextlib
 import json
 import os
 import re
@@ -84,8 +85,13 @@ def work_of(page):
 
 
 def alive(group):
-    """The processes of a group that have not ended."""
-    return [one for one in psutil.process_iter() if one.status() != "zombie" and os.getpgid(one.pid) == group]
+    """The processes of a group that have not ended, ten seconds after they were told to."""
+    members = []
+    for one in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):  # others come and go
+            if one.status() != psutil.STATUS_ZOMBIE and os.getpgid(one.pid) == group:
+                members.append(one)
+    return psutil.wait_procs(members, timeout=10)[1]
 
 
 def test_runs_and_cancels(visitors):
@@ -136,9 +142,10 @@ def test_a_finished_run_is_shown_in_every_tab(visitors, monkeypatch):
     assert "made here" in opened().caption[0].value
 
 
-@pytest.mark.parametrize(
-    ("local", "option", "offered"), [(True, False, True), (False, False, False), (False, True, True)]
-)
+PUBLIC = [(True, False, True), (False, False, False), (False, True, True)]
+
+
+@pytest.mark.parametrize(("local", "option", "offered"), PUBLIC)
 def test_visitors_of_a_public_server_run_it_only_if_an_option_allows_it(visitors, monkeypatch, local, option, offered):
     import pages.shell.start_options
     import pages.shell.visitor
