@@ -6,6 +6,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from pages.classroom import presenter_switch, presenter_view
 from pages.menu import SHELL, front_door, index_html, navigation
+from pages.shell.housekeeping import housekeeping
 from pages.shell.request_guard import RequestGuard
 from pages.shell.security_headers import SecurityHeaders, security_headers
 from pages.shell.start_options import start_options
@@ -31,4 +32,4 @@ else:  # the server imports this script once, at its start, for `app`
         Middleware(SecurityHeaders, headers=security_headers(html, options.frame_ancestors)),
         Middleware(RequestGuard, hosts=options.hosts),
     ]
-    app = st.App(__file__, routes=front_door(html), middleware=middleware)
+    app = st.App(__file__, routes=front_door(html), middleware=middleware, lifespan=housekeeping)

@@ -337,3 +337,87 @@ def test_what_a_class_does_not_have(cache: FeatureCache) -> None:
         load(Vectors(), ["z"], 10, None, cache=cache)
     with pytest.raises(DataError, match="no usable clip"):
         load(Vectors("9", size=0), ["a"], 10, None, cache=cache)
+
+
+KB = np.zeros(125, np.float64)  # 1,000 bytes
+
+
+def keep(cache: FeatureCache, name: str, kilobytes: int = 1) -> Path:
+    cache.store("words", name, ("key",), {"X": np.tile(KB, kilobytes)}, {"rows": kilobytes})
+    return cache.path("words", name, ("key",))
+
+
+def used_at(path: Path, second: int) -> None:
+    os.utime(path, (second, second))
+
+
+def test_the_entries_used_longest_ago_go_first(tmp_path: Path) -> None:
+    cache = FeatureCache(tmp_path, limit_mb=0.0115)
+    paths = {name: keep(cache, name) for name in "abcdefg"}
+    for second, path in enumerate(paths.values(), 1_000):
+        used_at(path, second)
+    assert cache.fetch("words", "a", ("key",)) is not None  # used now: "b" is the oldest
+    new = keep(cache, "new", 4)
+    assert cache.size() <= cache.limit
+    left = set(files(cache))
+    assert new in left and paths["a"] in left and paths["b"] not in left
+    gone = [name for name, path in paths.items() if path not in left]
+    assert gone == list("bcdefg")[: len(gone)]
+
+
+def test_many_small_entries_stay_below_the_limit(tmp_path: Path) -> None:
+    cache = FeatureCache(tmp_path, limit_mb=0.05)
+    for number in range(200):
+        keep(cache, f"word {number}")
+        assert cache.size() <= cache.limit
+        assert cache.fetch("words", f"word {number}", ("key",)) is not None, "the newest stays"
+    assert 20 <= len(cache.entries()) <= 50
+
+
+def test_what_no_cache_can_hold_is_not_stored(tmp_path: Path) -> None:
+    cache = FeatureCache(tmp_path, limit_mb=0.01)
+    path = keep(cache, "small")
+    with pytest.warns(CacheWarning, match=r"0 MB of features are more than the cache may hold \(0.01 MB\)"):
+        keep(cache, "large", 11)
+    assert files(cache) == [path]
+
+
+def test_the_limit_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("TMLCD_CACHE_MB", raising=False)
+    assert FeatureCache(tmp_path).limit == 2e9
+    monkeypatch.setenv("TMLCD_CACHE_MB", "0.5")
+    assert FeatureCache(tmp_path).limit == 5e5 and FeatureCache(tmp_path, 3).limit == 3e6
+    monkeypatch.setenv("TMLCD_CACHE_MB", "0")
+    keep(FeatureCache(tmp_path), "nothing")
+    assert not list(tmp_path.rglob("*.features"))
+    for bad in ("lots", "-1", "nan"):
+        monkeypatch.setenv("TMLCD_CACHE_MB", bad)
+        with pytest.raises(ConfigError, match=f"TMLCD_CACHE_MB is '{bad}'"):
+            FeatureCache(tmp_path)
+
+
+EVICTING = """
+import sys, warnings
+import numpy as np
+from tmlcd_core.datasets import FeatureCache
+warnings.simplefilter("error")
+cache, me = FeatureCache(sys.argv[1], limit_mb=0.03), sys.argv[2]
+hits = 0
+for number in range(150):
+    cache.store("words", f"{me} {number}", ("key",), {"X": np.full(125, number, np.float64)}, {"rows": 1})
+    for other in ("one", "two"):
+        found = cache.fetch("words", f"{other} {number}", ("key",))
+        if found is not None:
+            assert (found[0]["X"] == number).all()
+            hits += 1
+print(hits)
+"""
+
+
+def test_two_processes_that_evict_each_others_entries(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", EVICTING, str(tmp_path)]
+    both = [subprocess.Popen([*command, name], stdout=subprocess.PIPE) for name in ("one", "two")]
+    hits = [int(process.communicate()[0]) for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert min(hits) >= 100, "what a process has just written is there"
+    assert FeatureCache(tmp_path).size() <= 0.03e6 + 2_000, "one entry of each may come at the same time"

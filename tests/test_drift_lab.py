@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from pages.lab import upload as upload_module
 from pages.lab.upload import LIMIT, unpack
+from pages.shell import computation
 from pages.widgets import as_text
-from tmlcd_core.datasets import FeatureCache
+from tmlcd_core.datasets import FeatureCache, UploadBudget
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.experiments.closeup import closeup
 from tmlcd_core.experiments.repetition import Repetition
@@ -313,6 +315,26 @@ def test_a_good_upload_runs_in_its_own_folder_and_goes_with_it():
     assert not folder.exists()
 
 
+def test_uploads_of_a_visitor_do_not_add_up_without_limit(monkeypatch):
+    monkeypatch.setattr(upload_module, "BUDGET", UploadBudget(bytes=100_000))
+    monkeypatch.setattr(upload_module, "MOST_OF_VISITOR", 300_000)
+    monkeypatch.setattr(upload_module, "MOST_OF_ALL", 520_000)
+    sent = zipped({"cat/a.png": (picture := pictures(1, ("cat",))["cat/0.png"]), "dog/a.png": picture + bytes(90_000)})
+    kept = [unpack("id", "mine.zip", sent, "one visitor") for _ in range(3)]
+    with pytest.raises(DataError, match="your tabs hold 0 MB of uploads; close one of them"):
+        unpack("id", "mine.zip", sent, "one visitor")
+    kept += [unpack("id", "mine.zip", sent, "another") for _ in range(2)]
+    with pytest.raises(DataError, match="the server holds"):
+        unpack("id", "mine.zip", sent, "a third")
+    del kept[:2]  # tabs that have been closed
+    for _ in range(9):  # one after another, each replaced by the next
+        unpack("id", "mine.zip", sent, "one visitor")
+        with pytest.raises(DataError, match="not a zip"):
+            unpack("id", "mine.zip", b"hello", "one visitor")
+    kept.clear()
+    assert not upload_module._uploads._sizes
+
+
 # ---------------------------------------------------------------- the page
 
 
@@ -406,6 +428,56 @@ def test_a_zip_of_pictures_runs_and_a_bad_one_after_it_changes_nothing():
     assert not at.exception
     assert len(at.sidebar.error) == 1
     assert code(at) == good
+
+
+def test_a_refused_upload_is_read_once(monkeypatch):
+    read = []
+    original = upload_module.unpack
+    monkeypatch.setattr(upload_module, "unpack", lambda *a: (read.append(a[1]), original(*a))[1])
+    at = lab(data="Upload a zip")
+    at.file_uploader[0].upload("bomb.zip", BAD["bomb"], "application/zip").run()
+    for threshold in (30.0, 40.0):
+        at.slider(key="h").set_value(threshold).run()
+        assert not at.exception and len(at.sidebar.error) == 1
+    assert read == ["bomb.zip"]
+
+
+@pytest.fixture
+def elsewhere(monkeypatch):
+    """A long computation in another tab of the same browser, until it is called."""
+    monkeypatch.setattr(computation, "visitor", lambda: "one browser")
+    running = [True]
+    with monkeypatch.context() as other:
+        other.setattr(computation, "_tab", lambda: "another tab")
+        computation.claim(computation.Computation("the test's own", lambda: bool(running)))
+    yield running.clear
+    computation.close_all()
+
+
+def test_a_short_run_goes_on_beside_a_long_computation_in_another_tab(elsewhere, monkeypatch):
+    at = lab(per_class="100", seed="3")
+    assert not at.exception and not at.error and "seed=3)" in code(at)
+    monkeypatch.setattr(computation, "LONG", -1.0)  # s: from now on, everything takes too long
+    at.number_input(key="seed").set_value(4).run()
+    assert "Another computation of yours is still running" in at.error[0].value and "seed=3)" in code(at)
+    elsewhere()
+    at.number_input(key="seed").set_value(5).run()
+    assert not at.error and "seed=5)" in code(at)
+
+
+def test_twenty_runs_wait_for_a_long_computation_in_another_tab(elsewhere):
+    at = lab(per_class="100", train="20", learners="Condensing-in-Time")
+    at.toggle(key="bands").set_value(True).run()
+    job = at.session_state["lab job"]
+    assert not at.exception and job.runs.steps == 0
+    assert "Another computation of yours" in at.get("progress")[0].proto.text
+    elsewhere()
+    at.run()
+    assert job.runs.steps == 1
+    with pytest.raises(computation.Busy, match="the 20 runs of the Drift lab"):
+        computation.claim(computation.Computation("a third tab", lambda: True))
+    at.button(key="cancel bands").click().run()
+    computation.claim(computation.Computation("a third tab", lambda: True))
 
 
 def shown_run(at):

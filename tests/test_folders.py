@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tmlcd_core.datasets import FeatureCache, FolderSource, extract_upload, load, open_source
+from tmlcd_core.datasets import FeatureCache, FolderSource, UploadBudget, extract_upload, load, open_source
 from tmlcd_core.errors import DataError
 from tmlcd_core.features import Extractor
 
@@ -395,7 +395,7 @@ def test_an_honest_bomb(tmp_path: Path) -> None:
     data = packed({"yes/1.wav": bytes(20_000_000)})
     assert len(data) < 30_000
     with pytest.raises(DataError, match="more than 10 MB"):
-        extract_upload(data, tmp_path, max_bytes=10 * 2**20)
+        extract_upload(data, tmp_path, UploadBudget(bytes=10 * 2**20))
     assert not extracted(tmp_path)
 
 
@@ -405,7 +405,7 @@ def test_a_bomb_that_lies_about_its_size(tmp_path: Path) -> None:
     assert data.count(true) == 2  # local and central header
     data = data.replace(true, false)
     with pytest.raises(DataError):
-        extract_upload(bytes(data), tmp_path, max_bytes=2**20)
+        extract_upload(bytes(data), tmp_path, UploadBudget(bytes=2**20))
     assert not extracted(tmp_path)
 
 
@@ -418,13 +418,13 @@ def test_overlapping_entries_cannot_exceed_the_limit(tmp_path: Path) -> None:
     entries = b"".join(central.replace(b"a.wav", f"{i:05}"[:1].encode() + b".wav") for i in range(copies))
     tail = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, copies, copies, len(entries), start, 0)
     with pytest.raises(DataError):
-        extract_upload(once[:start] + entries + tail, tmp_path, max_bytes=10**7)
+        extract_upload(once[:start] + entries + tail, tmp_path, UploadBudget(bytes=10**7))
     assert not extracted(tmp_path)
 
 
 def test_too_many_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="101 entries, more than 100"):
-        extract_upload(packed({f"yes/{i}.wav": b"" for i in range(101)}), tmp_path, max_files=100)
+        extract_upload(packed({f"yes/{i}.wav": b"" for i in range(101)}), tmp_path, UploadBudget(files=100))
 
 
 @pytest.mark.parametrize(
@@ -504,7 +504,7 @@ def test_damaged_zips_never_escape(cuts: list[tuple[int, int]], length: int) -> 
     with TemporaryDirectory() as outer:
         folder = Path(outer) / "in" / "here"
         try:
-            extract_upload(bytes(data), folder, max_bytes=10_000)
+            extract_upload(bytes(data), folder, UploadBudget(bytes=10_000))
         except DataError:
             assert not extracted(folder)
         # Whatever became of it: nothing outside, no links, no more than was allowed.

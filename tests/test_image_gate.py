@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import io
 import struct
-import time
 import tracemalloc
 import zlib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tmlcd_core.errors import DataError
-from tmlcd_core.features import Extractor, images, load_image
+from tmlcd_core.features import Extractor, load_image
 
 RNG = np.random.default_rng(0)
 PIXELS = RNG.integers(0, 256, (20, 30, 3), dtype=np.uint8)
@@ -156,24 +154,6 @@ def test_a_hundred_megapixels_are_refused_by_the_header() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2e6
-
-
-def test_large_images_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, most = 0, 0
-
-    def convert(image: Image.Image) -> np.ndarray:
-        nonlocal now, most
-        now += 1
-        most = max(most, now)
-        time.sleep(0.05)
-        now -= 1
-        return np.zeros((1, 1, 3), np.uint8)
-
-    monkeypatch.setattr(images, "_rgb", convert)
-    large = encode(Image.new("L", (3_000, 2_000)))
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(load_image, [large] * 4))
-    assert most == 1
 
 
 def test_every_way_to_hand_a_file_over(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
-"""Several visitors of one server over real websockets: nobody is shown what is another's."""
+"""Several visitors of one server over real websockets: none sees what is another's, and who leaves is forgotten."""
 
 import asyncio
+import time
 from contextlib import AsyncExitStack
 
 import pytest
 
-from benchmarks.appserver import serve
+from benchmarks.appserver import process_of, serve
 from benchmarks.bench_sessions import check_isolation
 from benchmarks.visitor import Visitor
 from pages.menu import PAGES
@@ -57,3 +58,41 @@ def test_the_cursor_and_the_figures_of_one_visitor_are_not_anothers(server):
             assert other.texts("heading")[1].startswith("Sample 90:")
 
     asyncio.run(ask())
+
+
+COUNTING = """
+import gc
+import streamlit as st
+from streamlit.runtime.app_session import AppSession
+from pages.shell.housekeeping import housekeeping
+
+if __name__ == "__main__":
+    st.code(str(sum(type(one) is AppSession for one in gc.get_objects())))
+else:
+    app = st.App(__file__, lifespan=housekeeping)
+"""
+LEAVING = 10
+MOST_SECONDS = 60
+
+
+def test_sessions_and_file_descriptors_go_when_visitors_have_left(tmp_path):
+    """Streamlit alone keeps all of them until somebody else leaves, and three descriptors for each."""
+
+    async def sessions(address, count):
+        async with AsyncExitStack() as stack:
+            there = await visitors(stack, address, count)
+            for one in there:
+                await one.open("")
+            return int(there[-1].texts("code")[0]), process_of(address).num_fds()
+
+    (script := tmp_path / "counting.py").write_text(COUNTING)
+    with serve(script, "--server.disconnectedSessionTTL", "1") as address:
+        _, alone = asyncio.run(sessions(address, 1))
+        live, during = asyncio.run(sessions(address, LEAVING))
+        assert live >= LEAVING and during >= alone + 3 * (LEAVING - 1)
+        deadline = time.monotonic() + MOST_SECONDS
+        while process_of(address).num_fds() >= alone and time.monotonic() < deadline:
+            time.sleep(0.2)
+        live, after = asyncio.run(sessions(address, 1))
+        assert after <= alone
+        assert live <= 2, "its own, and one that the server's loop has served last"

@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.budget import choose_boards, choose_configuration, presets
 from pages.lessons.own import make_lesson, show_lesson
+from pages.shell.computation import one_at_a_time
 from pages.widgets import checked, faults_as_messages, table
 from tmlcd_core.mcu import (
     BOARDS,
@@ -19,6 +20,7 @@ from tmlcd_core.mcu import (
     what_fits,
 )
 from tmlcd_core.mcu.example import export_example
+from tmlcd_core.progress import silent
 from tmlcd_core.viz import mcu as viz
 
 PRINTED = {
@@ -34,7 +36,8 @@ CONFIG = {"displaylogo": False, "displayModeBar": False}
 
 @st.cache_data(max_entries=32, show_spinner="Fitting a Hybrid Tiny kNN and writing it as C …")
 def project(configuration: Configuration, target: Board) -> tuple[bytes, str]:
-    firmware, about = export_example(configuration, target)
+    with one_at_a_time("a C project", silent) as tell:
+        firmware, about = export_example(configuration, target, tell)
     return firmware.zip(), f"Fitted on {about}. {firmware.in_words()}."
 
 

@@ -12,6 +12,7 @@ from pages.lab.runs import LabRun, run
 from pages.lab.sample import sample_view
 from pages.lab.upload import Upload
 from pages.player import player
+from pages.shell.computation import one_at_a_time
 from pages.widgets import as_text, checked, show_fault
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments.trial import Trial, program
@@ -49,7 +50,8 @@ def run_with_words(trial: Trial, own: Upload | None, place: DeltaGenerator) -> L
         if time.monotonic() - started > PATIENCE:
             place.progress(min(1.0, done / max(total, 1)), text=as_text(f"{what[:1].upper()}{what[1:]} …"))
 
-    found = run(trial, own, tell)
+    with one_at_a_time("a run of the Drift lab", tell) as told:
+        found = run(trial, own, told)
     place.empty()
     return found
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.lab.runs import LabRun
-from pages.widgets import show_fault
-from tmlcd_core.datasets import FeatureCache
+from pages.shell.computation import Busy, InSteps
+from pages.widgets import as_text, show_fault
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments.repetition import Repetition
 from tmlcd_core.experiments.trial import Trial
@@ -16,6 +16,14 @@ from tmlcd_core.viz.player import PlayerRun
 RUNS = 20  # as in the paper
 TICK = 0.1  # s between two steps
 JOB, DONE, FAILED, TOGGLE = "lab job", "lab bands", "lab failed", "bands"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Runs under way, and their claim to be this visitor's only long computation."""
+
+    runs: Repetition
+    steps: InSteps
 
 
 @dataclass(frozen=True)
@@ -36,10 +44,11 @@ def bands(found: LabRun, title: str, threshold: float) -> Bands | None:
     if failed is not None and failed[0] == found.trial:
         show_fault(failed[1])
         return None
-    job: Repetition | None = st.session_state.get(JOB)
-    if job is None or job.trial != found.trial:
-        cache = FeatureCache(found.upload.cache) if found.upload else None
-        st.session_state[JOB] = Repetition(found.trial, RUNS, cache)
+    job: Job | None = st.session_state.get(JOB)
+    if job is None or job.runs.trial != found.trial:
+        drop()
+        runs = Repetition(found.trial, RUNS, found.features)
+        st.session_state[JOB] = Job(runs, InSteps(f"the {RUNS} runs of the Drift lab"))
     st.fragment(work, run_every=TICK)(title, threshold)
     return None
 
@@ -47,25 +56,37 @@ def bands(found: LabRun, title: str, threshold: float) -> Bands | None:
 def cancel() -> None:
     """Stop between two steps: the toggle goes off, and with it the job."""
     st.session_state[TOGGLE] = False
-    st.session_state.pop(JOB, None)
+    drop()
+
+
+def drop() -> None:
+    """Forget the job, so that another long computation may begin."""
+    if (job := st.session_state.pop(JOB, None)) is not None:
+        job.steps.finish()
 
 
 def work(title: str, threshold: float) -> None:
     """One step, its progress and the button that stops it."""
-    job: Repetition | None = st.session_state.get(JOB)
+    job: Job | None = st.session_state.get(JOB)
     if job is None:  # cancelled, failed or done: the page has to be drawn without this
         st.rerun()
+    runs = job.runs
     with st.container(horizontal=True, vertical_alignment="center"):
-        bar = st.progress(job.share, text=f"Run {min(job.finished_runs + 1, job.runs)} of {job.runs} …")
+        bar = st.progress(runs.share, text=f"Run {min(runs.finished_runs + 1, runs.runs)} of {runs.runs} …")
         st.button("Cancel", on_click=cancel, icon=":material/stop_circle:", key="cancel bands")
     try:
-        job.step(lambda done, total, what: bar.progress(job.share, text=f"Run {job.finished_runs + 1}: {what} …"))
+        with job.steps.step():
+            runs.step(
+                lambda done, total, what: bar.progress(runs.share, text=f"Run {runs.finished_runs + 1}: {what} …")
+            )
+    except Busy as fault:  # the next tick asks again
+        bar.progress(runs.share, text=as_text(f"{fault}."))
     except TmlcdError as fault:
-        st.session_state[FAILED] = job.trial, str(fault)
-        st.session_state.pop(JOB, None)
+        st.session_state[FAILED] = runs.trial, str(fault)
+        drop()
         st.rerun()
-    if job.finished:
-        shown = bands_of(f"{title}, mean of {job.runs} runs", job, threshold)
-        st.session_state[DONE] = Bands(job.trial, shown, spreads(job.summary()))
-        st.session_state.pop(JOB, None)
+    if runs.finished:
+        shown = bands_of(f"{title}, mean of {runs.runs} runs", runs, threshold)
+        st.session_state[DONE] = Bands(runs.trial, shown, spreads(runs.summary()))
+        drop()
         st.rerun()

@@ -25,6 +25,7 @@ from tmlcd_core.viz.palette import style
 
 PREPARED = "lab prepared"
 MOST_TRACES = 4  # of one learner over one stream, with thresholds that make a difference
+UPLOAD_FEATURES_MB = 100  # of one upload: 35,000 samples
 MOST_PREPARED = 32  # streams of one visit that are remembered to be ready
 
 
@@ -75,6 +76,10 @@ class LabRun:
         """Folder of the features of an upload."""
         return self.upload.cache if self.upload else None
 
+    @property
+    def features(self) -> FeatureCache | None:
+        return features_in(self.cache)
+
     def _stream_key(self) -> str:
         """All that decides about the stream: text is hashed in no time."""
         return repr((self.trial.about_stream, self.scenario, self.cache))
@@ -112,7 +117,12 @@ def run(trial: Trial, own: Upload | None, progress: Progress) -> LabRun:
 # A folder is looked at again after a while: files may have come.
 @st.cache_resource(max_entries=16, ttl=60, show_spinner=False)
 def material_of(data: str, words: tuple[str, ...], cache: str | None) -> Material:
-    return Trial(data, words=words).material(FeatureCache(cache) if cache else None)
+    return Trial(data, words=words).material(features_in(cache))
+
+
+def features_in(cache: str | None) -> FeatureCache | None:
+    """The features of an upload; None for the server's own."""
+    return FeatureCache(cache, UPLOAD_FEATURES_MB) if cache else None
 
 
 # The runs themselves are left out of the keys below, which say what of them matters.

@@ -11,7 +11,7 @@ from pages.widgets import checked, faults_as_messages
 from tmlcd_core.datasets import DigitsSource, load_pack
 from tmlcd_core.datasets.speech import SpeechSource
 from tmlcd_core.errors import DataError
-from tmlcd_core.features import fit_image, load_clip, load_image
+from tmlcd_core.features import image_size, load_clip, load_fitted, load_image
 
 WORD, BUNDLED, DIGIT, FILE = "A spoken word", "A ready-made clip", "A handwritten digit", "Your file"
 SOUNDS, PICTURES = ("wav", "flac", "ogg", "mp3"), ("jpg", "jpeg", "png")
@@ -20,7 +20,7 @@ CLEAR = "stop 1"  # the first that is shown: it has no noise, so every step is p
 LARGE = 512  # pixels: a larger picture is cropped before anything is done to it
 VOICES = 383  # a word is said in up to 385 voices, pitches and paces
 WRITERS = 170  # every digit was written more often than that
-LAST = "medium:last"
+LAST, DECODED = "medium:last", "medium:decoded"
 MISSING = "What the sidebar asks for is missing: this stands in for it."
 
 
@@ -72,13 +72,19 @@ def _uploaded() -> Medium | None:
         return None
     if file.size > MAX_MB * 2**20:
         raise DataError(f"the file has {file.size / 2**20:.1f} MB: give at most {MAX_MB} MB")
-    if file.name.lower().endswith(SOUNDS):
-        return Medium(load_clip(file.getvalue()))
-    image = load_image(file.getvalue())
-    if max(image.shape) <= LARGE:
-        return Medium(image)
-    height, width, _ = image.shape
-    return Medium(fit_image(image), remark=f"Your picture of {width:,} × {height:,} pixels is cropped first.")
+    known = st.session_state.get(DECODED)
+    if known is None or known[0] != file.file_id:  # once, not with every click on the page
+        known = st.session_state[DECODED] = file.file_id, _decoded(file.name, file.getvalue())
+    return known[1]
+
+
+def _decoded(name: str, content: bytes) -> Medium:
+    if name.lower().endswith(SOUNDS):
+        return Medium(load_clip(content))
+    width, height = image_size(content)
+    if max(width, height) <= LARGE:
+        return Medium(load_image(content))
+    return Medium(load_fitted(content), remark=f"Your picture of {width:,} × {height:,} pixels is cropped first.")
 
 
 @st.cache_data(max_entries=64, show_spinner="Speaking the word …")

@@ -6,6 +6,8 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
+from pages.shell.start_options import start_options
+from pages.shell.visitor import is_local_visitor
 from pages.widgets import as_text, checked, faults_as_messages, table
 from pages.work import Work
 from tmlcd_core.viz.paper import chart, from_json, in_words
@@ -73,7 +75,7 @@ st.markdown(
     "`python -m tmlcd_core reproduce all --runs 20`. Speech is synthesised here, and handwritten digits stand in for "
     "ImageNet: rows about images are marked as another dataset. Nothing is bent to hold."
 )
-work = Work.of_session("paper")
+work = Work.of_visitor("the paper's experiments")
 text = work.result() or SHIPPED.read_text(encoding="utf-8")
 found = read(text)
 holding = sum(claim["verdict"] == "holds" for claim in found["claims"])
@@ -110,6 +112,10 @@ if claims.open:
                 show_claim(claim)
 if again.open:
     with again, faults_as_messages():
-        runs = checked(st.slider, "Runs", 1, 20, 2, key="runs", help="Repetitions of each experiment; paper: 20.")
-        st.caption("Twenty runs take about ten minutes on two cores and stop with this session.")
-        work.controls(["reproduce", "all", "--runs", str(runs)])
+        if is_local_visitor() or start_options().reproduce:
+            runs = checked(st.slider, "Runs", 1, 20, 2, key="runs", help="Repetitions of each experiment; paper: 20.")
+            st.caption("Twenty runs take about ten minutes on two cores, and stop soon after your last tab is closed.")
+            work.controls(["reproduce", "all", "--runs", str(runs)])
+        else:
+            st.info("This server does not run the experiments for visitors. On your own computer:")
+            st.code("python -m tmlcd_core reproduce all --runs 20", language="sh")

@@ -1,11 +1,16 @@
-"""A command of tmlcd_core running beside the page: started, watched, cancelled, its result kept for the session."""
+"""A command of tmlcd_core in a process beside the pages: start, progress, cancel, and its result."""
 
+import os
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import streamlit as st
+
+from pages.shell.computation import Busy, Computation, claim, keep
+from pages.widgets import show_fault
 
 ROOT = Path(__file__).parents[2]
 EVERY = 1.0  # s between two looks
@@ -14,37 +19,67 @@ EVERY = 1.0  # s between two looks
 class Work:
     """One long command of one visitor.
 
-    The command runs in a process of its own, writes into a temporary folder that goes with the session, and tells how
-    far it is on standard error; the page looks at its last line once a second.
+    The command runs in a group of processes of its own, writes into a temporary folder and tells how far it is on
+    standard error; the page looks at its last line once a second. All tabs of a browser see the same work, also after a
+    reload; process and folder go when the last tab has gone.
+
+    Parameters
+    ----------
+    what
+        Its name, as the visitor knows it.
     """
 
-    def __init__(self) -> None:
-        self.folder = tempfile.TemporaryDirectory(prefix="tmlcd-")
+    def __init__(self, what: str) -> None:
         self.process: subprocess.Popen | None = None
-
-    def __del__(self) -> None:
-        self.cancel()
+        self.place = Computation(what, self.running, is_process=True)
+        self._folder: tempfile.TemporaryDirectory | None = None
 
     @classmethod
-    def of_session(cls, name: str) -> "Work":
-        return st.session_state.setdefault(f"work:{name}", cls())
+    def of_visitor(cls, what: str) -> "Work":
+        """This visitor's work of that name."""
+        return keep(what, lambda: cls(what))
+
+    @property
+    def folder(self) -> Path:
+        """A folder that is made when it is first needed."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="tmlcd-")
+        return Path(self._folder.name)
 
     @property
     def log(self) -> Path:
-        return Path(self.folder.name) / "progress.txt"
+        return self.folder / "progress.txt"
 
     def running(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
     def start(self, arguments: list[str]) -> None:
-        command = [sys.executable, "-m", "tmlcd_core", *arguments, "--out", str(Path(self.folder.name) / "out")]
+        """Start the command unless it runs; `Busy` while another long computation of the visitor does."""
+        if self.running():
+            return
+        claim(self.place)
+        command = [sys.executable, "-m", "tmlcd_core", *arguments, "--out", str(self.folder / "out")]
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=log)
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=log, start_new_session=True
+            )
 
     def cancel(self) -> None:
-        if self.running() and self.process is not None:
+        """Stop the command and the processes that it has started."""
+        if self.process is None or not self.running():
+            return
+        if os.name == "posix":
+            os.killpg(self.process.pid, signal.SIGTERM)
+        else:
             self.process.terminate()
-            self.process.wait()
+        self.process.wait()
+
+    def close(self) -> None:
+        """Stop, and remove the folder."""
+        self.cancel()
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
 
     def last_line(self) -> str:
         lines = self.log.read_text(encoding="utf-8", errors="replace").replace("\r", "\n").split("\n")
@@ -53,17 +88,22 @@ class Work:
 
     def result(self) -> str | None:
         """What the last finished command wrote."""
-        path = Path(self.folder.name) / "out" / "reproduction.json"
-        done = self.process is not None and self.process.poll() == 0
-        return path.read_text(encoding="utf-8") if done and path.exists() else None
+        if self.process is None or self.process.poll() != 0:
+            return None
+        path = self.folder / "out" / "reproduction.json"
+        return path.read_text(encoding="utf-8") if path.exists() else None
 
     def controls(self, arguments: list[str]) -> None:
         """A button to start, and while it runs its progress and a button to cancel."""
         with st.container(horizontal=True):
-            st.button(
-                "Run", icon=":material/play_arrow:", on_click=self.start, args=(arguments,), disabled=self.running()
-            )
+            wanted = st.button("Run", icon=":material/play_arrow:", disabled=self.running())
             st.button("Cancel", icon=":material/close:", on_click=self.cancel, disabled=not self.running())
+        if wanted:
+            try:
+                self.start(arguments)
+                st.rerun()
+            except Busy as fault:
+                show_fault(fault)
         if self.running():
             self._watch()
         elif self.process is not None and self.process.returncode:

@@ -8,7 +8,7 @@ from tmlcd_core.datasets.load import extract, load
 from tmlcd_core.datasets.pack import Pack, load_pack, make_pack
 from tmlcd_core.datasets.registry import SOURCES, open_source
 from tmlcd_core.datasets.synthetic import SyntheticStream, gaussian_stream, hyperplane_stream, sea_stream
-from tmlcd_core.datasets.upload import extract_upload
+from tmlcd_core.datasets.upload import UploadBudget, extract_upload
 
 __all__ = [
     "SOURCES",
@@ -25,6 +25,7 @@ __all__ = [
     "PreparedSource",
     "Source",
     "SyntheticStream",
+    "UploadBudget",
     "cache_folder",
     "extract",
     "extract_upload",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import sys
@@ -17,9 +18,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tmlcd_core.datasets.arrayfile import TEMPORARY, read_arrays, read_meta, write_arrays
-from tmlcd_core.errors import DataError
+from tmlcd_core.errors import ConfigError, DataError
 
 SUFFIX = ".features"
+LIMIT_MB = 2_000  # megabytes of all entries, unless TMLCD_CACHE_MB says otherwise
+KEPT_SHARE = 0.9  # of the limit, when something has to go: or every new entry would look through all others
 STALE = 3600.0  # seconds after which a temporary file was left by a writer that died
 
 
@@ -42,6 +45,18 @@ def cache_folder() -> Path:
     return base / "tmlcd"
 
 
+def cache_limit() -> float:
+    """Size limit of the feature cache in megabytes: `TMLCD_CACHE_MB`, or else 2,000."""
+    given = os.environ.get("TMLCD_CACHE_MB", "")
+    try:
+        limit = float(given or LIMIT_MB)
+    except ValueError:
+        limit = math.nan
+    if not limit >= 0:
+        raise ConfigError(f"TMLCD_CACHE_MB is {given!r}; give a number of megabytes, 0 for no cache")
+    return limit
+
+
 @dataclass(frozen=True)
 class CacheEntry:
     """One cached file, as listings show it."""
@@ -58,12 +73,16 @@ class FeatureCache:
 
     A damaged file is reported with a `CacheWarning`, removed and counts as absent. Where the folder cannot be
     written (a full disk, no permission) a `CacheWarning` says so and the work goes on uncached. Any number of
-    processes may use one folder: a file is replaced in one step, so a reader sees a whole one.
+    processes may use one folder: a file is replaced in one step, so a reader sees a whole one, and one that is removed
+    meanwhile counts as absent.
 
     Parameters
     ----------
     folder
         Where the files go; `features` in `cache_folder()` unless given.
+    limit_mb
+        Size of all files in megabytes, `cache_limit()` unless given. When a new file exceeds it, those whose last use
+        is longest ago are removed.
 
     Examples
     --------
@@ -76,8 +95,9 @@ class FeatureCache:
     (2, 6.0)
     """
 
-    def __init__(self, folder: str | Path | None = None) -> None:
+    def __init__(self, folder: str | Path | None = None, limit_mb: float | None = None) -> None:
         self.folder = Path(folder) if folder is not None else cache_folder() / "features"
+        self.limit = 1e6 * (cache_limit() if limit_mb is None else limit_mb)  # bytes
 
     def path(self, source: str, label: str, keys: tuple[str, ...]) -> Path:
         """The file of one class; names are made harmless, and the digest keeps different ones apart."""
@@ -88,7 +108,10 @@ class FeatureCache:
         """What was stored under these keys, or None."""
         path = self.path(source, label, keys)
         try:
-            return read_arrays(path)
+            found = read_arrays(path)
+            with contextlib.suppress(OSError):  # a folder of somebody else
+                os.utime(path)  # the last use: many systems do not keep the time of the last reading
+            return found
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -107,11 +130,21 @@ class FeatureCache:
         arrays: Mapping[str, NDArray],
         meta: Mapping[str, Any],
     ) -> None:
-        """Keep `arrays` and `meta` under these keys, if the disk lets us."""
+        """Keep `arrays` and `meta` under these keys, if the disk and the limit let us."""
         path = self.path(source, label, keys)
+        size = sum(array.nbytes for array in arrays.values())
+        if not self.limit:
+            return
+        if size > self.limit:
+            _warn(
+                f"{size / 1e6:.0f} MB of features are more than the cache may hold ({self.limit / 1e6:g} MB); "
+                "set TMLCD_CACHE_MB to a larger number"
+            )
+            return
         try:
             write_arrays(path, arrays, {**meta, "source": source, "label": label})
             self._sweep(path.parent)
+            self._evict(path)
         except OSError as error:
             _warn(
                 f"features cannot be cached in {self.folder} ({error.strerror}); "
@@ -150,6 +183,24 @@ class FeatureCache:
                 raise DataError(f"{path} cannot be removed ({error.strerror}); remove it by hand") from error
             freed += size
         return freed
+
+    def _evict(self, newest: Path) -> None:
+        """Remove the files whose last use is longest ago, if all together exceed the limit."""
+        found: list[tuple[int, int, str]] = []  # last use, bytes, path
+        for path in self._files(f"*/*{SUFFIX}"):
+            with contextlib.suppress(OSError):  # just removed by another process
+                status = path.stat()
+                found.append((status.st_mtime_ns, status.st_size, str(path)))
+        left = sum(size for _, size, _ in found)
+        if left <= self.limit:
+            return
+        for _, size, name in sorted(found):
+            if left <= KEPT_SHARE * self.limit:
+                break
+            if name != str(newest):
+                with contextlib.suppress(OSError):  # removed, or open in another process under Windows
+                    os.unlink(name)
+                left -= size
 
     def _files(self, *patterns: str) -> list[Path]:
         """What can be seen of the folder: nothing if it is closed to us."""

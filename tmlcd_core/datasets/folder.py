@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
+import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +31,7 @@ EXPECTED = (
     "or files named LABEL_anything.wav in one folder"
 )
 REPORT_EVERY = 1000  # files
+T = TypeVar("T")
 
 
 class FolderSource:
@@ -68,6 +72,7 @@ class FolderSource:
             raise DataError(f"there is no folder {str(path)!r}; {EXPECTED}")
         self.path = self.path.resolve()
         self.name = printable(self.path.name) or "root"
+        self.decoding_seconds = 0.0  # processor time so far
         self.skipped: dict[str, str] = {}  # file, relative to the folder -> the reason
         try:
             self._files, self.kind = self._scan(progress)
@@ -112,15 +117,21 @@ class FolderSource:
         """The readable ones of these indices, which they are, and why not the others, which go to `skipped` too."""
         files = self._of(label)
         with ThreadPoolExecutor() as pool:  # decoders work outside the interpreter's lock
-            decoded = list(zip(indices, pool.map(lambda i: self._decode(files[i]), indices), strict=True))
+            timed = list(pool.map(lambda i: _timed(self._decode, files[i]), indices))
+        self.decoding_seconds += sum(seconds for _, seconds in timed)
+        decoded = [(i, one) for i, (one, _) in zip(indices, timed, strict=True)]
         refused = {printable(files[i]): one for i, one in decoded if isinstance(one, str)}
         self.skipped |= refused
         good = [(i, one) for i, one in decoded if not isinstance(one, str)]
         media = np.stack([one for _, one in good]) if good else np.empty((0, 0), np.float32)
         return media, [i for i, _ in good], refused
 
-    def check(self, progress: Progress = silent) -> dict[str, int]:
-        """Decode every file once; the number of readable ones per class."""
+    def check(self, progress: Progress = silent, max_seconds: float = math.inf) -> dict[str, int]:
+        """Decode every file once; the number of readable ones per class.
+
+        A `DataError` if that takes more than `max_seconds` of processor time, looked at after every 64 files.
+        """
+        before = self.decoding_seconds
         total = sum(map(len, self._files.values()))
         done, step, readable = 0, 64, {}
         for label in self.classes:
@@ -129,6 +140,9 @@ class FolderSource:
                 indices = range(start, min(start + step, self.count(label)))
                 readable[label] += len(self.read(label, indices)[1])
                 done += len(indices)
+                if self.decoding_seconds - before > max_seconds:
+                    took = f"{done} of {total} files take more than {max_seconds:g} s to decode"
+                    raise DataError(f"{took}; send fewer or smaller files")
                 progress(done, total, f"decoding {label}")
         if not any(readable.values()):
             name = printable(self._files[self.classes[0]][0])
@@ -145,7 +159,7 @@ class FolderSource:
 
     def _decode(self, name: str) -> NDArray | str:
         """The clip or image, or why it cannot be used."""
-        from tmlcd_core.features import fit_image, load_clip, load_image
+        from tmlcd_core.features import load_clip, load_fitted
 
         path = self.path / name
         try:
@@ -156,7 +170,7 @@ class FolderSource:
                 raise DataError(f"{status.st_size / 2**20:.0f} MB is too large for one clip or image")
             if self.sample_rate is not None:
                 return load_clip(path, self.sample_rate)
-            return fit_image(load_image(path))
+            return load_fitted(path)
         except (DataError, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             # Shown to whoever uploaded the file, for whom this machine's paths mean nothing.
@@ -211,6 +225,13 @@ class FolderSource:
                 root = root / folders[0]
             else:
                 return root
+
+
+def _timed(function: Callable[[str], T], argument: str) -> tuple[T, float]:
+    """What the function returns, and the processor time of this thread in seconds."""
+    started = time.thread_time()
+    found = function(argument)
+    return found, time.thread_time() - started
 
 
 def is_folder(path: str | Path) -> bool:

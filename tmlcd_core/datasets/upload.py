@@ -1,37 +1,64 @@
-"""A zip of clips or images from someone we do not know, unpacked without trusting a word it says."""
+"""Safe extraction of untrusted zip uploads, within a budget."""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import stat
+import time
 import zipfile
 import zlib
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from tmlcd_core.datasets.folder import AUDIO, EXPECTED, IMAGES, some
 from tmlcd_core.errors import DataError
 
-MAX_BYTES = 100 * 2**20  # unpacked
-MAX_FILES = 20_000
 MAX_NAME = 200  # characters of a whole path; file systems take 255 bytes per part
 BLOCK = 2**16  # bytes
 
 
+@dataclass(frozen=True)
+class UploadBudget:
+    """What one upload may cost; a zip of 10 MB with clips or photographs stays far below.
+
+    Parameters
+    ----------
+    files
+        Entries of the zip.
+    bytes
+        Size of all files, unpacked.
+    pixels
+        Sum over all images, from their headers: ten images of the largest size.
+    values
+        Numbers in the first second of all clips, over all channels, from their headers: 5,000 in stereo at 48 kHz.
+    seconds
+        Processor time for reading the headers, and again for decoding every file once.
+    """
+
+    files: int = 5_000
+    bytes: int = 100 * 2**20
+    pixels: int = 400_000_000
+    values: int = 600_000_000
+    seconds: float = 30.0
+
+
+DEFAULT_BUDGET = UploadBudget()
+
+
 def extract_upload(
-    upload: bytes | str | Path | BinaryIO,
-    folder: str | Path,
-    max_bytes: int = MAX_BYTES,
-    max_files: int = MAX_FILES,
+    upload: bytes | str | Path | BinaryIO, folder: str | Path, budget: UploadBudget = DEFAULT_BUDGET
 ) -> Path:
     """Unpack the clips and images of a zip into `folder` (made if absent), for `FolderSource` to open.
 
     Only sound and image files are written, under names made of their own safe parts. An absolute path,
     `..`, a link, an encrypted file or a size over the limits refuses the whole upload: who sends one of
     these did not zip a folder of clips. The declared sizes are checked first and the real ones while
-    unpacking, so a zip bomb costs at most `max_bytes` of disk, which are given back. Other files are left
-    out.
+    unpacking, so a zip bomb costs at most `budget.bytes` of disk, which are given back. The header of each file is
+    read as soon as it is unpacked: an upload whose pixels or samples are over the budget is refused before
+    anything is decoded. Other files are left out.
 
     Examples
     --------
@@ -47,9 +74,9 @@ def extract_upload(
     written: list[Path] = []
     try:
         with zipfile.ZipFile(io.BytesIO(upload) if isinstance(upload, bytes) else upload) as archive:
-            wanted = _wanted(archive, max_bytes, max_files)
+            wanted = _wanted(archive, budget)
             folder.mkdir(parents=True, exist_ok=True)
-            left = max_bytes
+            left, cost = budget.bytes, _Cost(budget)
             for name, member in wanted.items():
                 target = folder.joinpath(*PurePosixPath(name).parts)
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -58,8 +85,9 @@ def extract_upload(
                     while block := packed.read(BLOCK):
                         left -= len(block)
                         if left < 0:
-                            raise DataError(_too_large(max_bytes))
+                            raise DataError(_too_large(budget.bytes))
                         file.write(block)
+                cost.add(target)
     except BaseException as error:
         for path in written:
             path.unlink(missing_ok=True)
@@ -75,10 +103,44 @@ def extract_upload(
     return folder
 
 
-def _wanted(archive: zipfile.ZipFile, max_bytes: int, max_files: int) -> dict[str, zipfile.ZipInfo]:
+class _Cost:
+    """What decoding the files so far would take, by their headers."""
+
+    def __init__(self, budget: UploadBudget) -> None:
+        self.budget = budget
+        self.pixels = self.values = self.files = 0
+        self.started = time.thread_time()
+
+    def add(self, path: Path) -> None:
+        """Count a file; a `DataError` if the budget is exceeded."""
+        from tmlcd_core.features import image_size
+        from tmlcd_core.features.audio import sound_values
+
+        self.files += 1
+        with contextlib.suppress(DataError):  # what cannot be read is left out later, and costs nothing
+            if path.suffix.lower() in IMAGES:
+                width, height = image_size(path)
+                self.pixels += width * height
+            else:
+                self.values += sound_values(path)
+        self._check()
+
+    def _check(self) -> None:
+        first = f"the first {self.files} files of the zip"
+        if self.pixels > self.budget.pixels:
+            most = f"{self.budget.pixels / 1e6:.0f} megapixels"
+            raise DataError(f"{first} hold {self.pixels / 1e6:.0f} megapixels, more than {most}; send smaller images")
+        if self.values > self.budget.values:
+            most = f"{self.budget.values / 1e6:.0f} million"
+            raise DataError(f"{first} hold {self.values / 1e6:.0f} million samples, more than {most}; send mono clips")
+        if time.thread_time() - self.started > self.budget.seconds:
+            raise DataError(f"{first} take more than {self.budget.seconds:g} s to read; send fewer or plainer files")
+
+
+def _wanted(archive: zipfile.ZipFile, budget: UploadBudget) -> dict[str, zipfile.ZipInfo]:
     members = archive.infolist()
-    if len(members) > max_files:
-        raise DataError(f"the zip holds {len(members)} entries, more than {max_files}; send fewer clips")
+    if len(members) > budget.files:
+        raise DataError(f"the zip holds {len(members)} entries, more than {budget.files}; send fewer files")
     wanted: dict[str, zipfile.ZipInfo] = {}
     kinds: set[str] = set()
     total = 0
@@ -108,8 +170,8 @@ def _wanted(archive: zipfile.ZipFile, max_bytes: int, max_files: int) -> dict[st
         if name in wanted:
             raise DataError(f"the zip holds {name!r} twice; zip the folder again")
         total += member.file_size
-        if total > max_bytes:
-            raise DataError(_too_large(max_bytes))
+        if total > budget.bytes:
+            raise DataError(_too_large(budget.bytes))
         wanted[name] = member
     if not wanted:
         found = f" (it holds {some(sorted(kinds))})" if kinds else " (it is empty)"

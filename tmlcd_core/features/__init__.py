@@ -3,7 +3,7 @@
 from tmlcd_core.features.audio import check_audio, fit_length, load_clip, make_clip
 from tmlcd_core.features.effects import EFFECTS, Effect, babble_from, ramp, snr_to_strength
 from tmlcd_core.features.extractor import AudioStages, Extractor, ImageStages, select_filters
-from tmlcd_core.features.images import fit_image, load_image
+from tmlcd_core.features.images import fit_image, image_size, load_fitted, load_image
 from tmlcd_core.features.noise import babble, coloured_noise
 from tmlcd_core.features.stem import load_stem, torch_stem
 
@@ -19,7 +19,9 @@ __all__ = [
     "coloured_noise",
     "fit_image",
     "fit_length",
+    "image_size",
     "load_clip",
+    "load_fitted",
     "load_image",
     "load_stem",
     "make_clip",

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.errors import AudioError, ConfigError
-from tmlcd_core.features.opening import open_source
+from tmlcd_core.features.opening import decoding, open_source
 
 MIN_RATE, MAX_RATE = 4_000, 192_000  # Hz; resampling from an absurd rate would eat the memory
 MAX_CHANNELS = 32  # libsndfile takes 1,024: a second of them would be 800 MB
+MAX_VALUES = 16_000_000  # numbers read of one recording, over all channels: 30 s of stereo at 192 kHz are 11.5 million
+BYTES_PER_VALUE = 12  # while a recording is decoded and checked
 MIN_SECONDS = 0.02  # less holds no word, and repeating it would make a tone
 MAX_PEAK = 16.0  # floating-point files may exceed 1; integers that nobody scaled exceed this
 SILENCE = 1e-4  # -80 dB of full scale: nothing but the last bit of a 16-bit recorder moves
@@ -42,16 +46,30 @@ def read_sound(source: str | Path | bytes | BinaryIO, seconds: float) -> tuple[N
 
     With them come their rate, the length in seconds that the whole recording claims, and what to call it.
     """
+    with _opened(source) as (sound, name):
+        frames = _frames(sound, seconds, name)
+        with decoding.take(BYTES_PER_VALUE * frames * sound.channels):
+            samples = sound.read(frames, dtype="float32", always_2d=True)
+        return samples, int(sound.samplerate), sound.frames / sound.samplerate, name
+
+
+def sound_values(source: str | Path | bytes | BinaryIO, seconds: float = 1.0) -> int:
+    """How many numbers `load_clip` would decode, over all channels, from the header: nothing is decoded."""
+    with _opened(source) as (sound, name):
+        return _frames(sound, seconds + MARGIN, name) * int(sound.channels)
+
+
+@contextmanager
+def _opened(source: str | Path | bytes | BinaryIO) -> Iterator[tuple[Any, str]]:
+    """A `soundfile.SoundFile` whose header has been checked, and what to call it; what fails is an `AudioError`."""
     import soundfile
 
     with open_source(source, AudioError) as (file, name):
         # Decoders of damaged files fail in many ways; whatever they raise, the file is to blame.
         try:
             with soundfile.SoundFile(file) as sound:
-                rate, channels, kind = int(sound.samplerate), int(sound.channels), str(sound.format)
-                _check_header(rate, channels, kind, name)
-                samples = sound.read(math.ceil(seconds * rate), dtype="float32", always_2d=True)
-                return samples, rate, sound.frames / rate, name
+                _check_header(int(sound.samplerate), int(sound.channels), str(sound.format), name)
+                yield sound, name
         except AudioError:
             raise
         except Exception as error:
@@ -129,6 +147,17 @@ def _check_header(rate: int, channels: int, kind: str, name: str) -> None:
         raise AudioError(f"{name} has a sample rate of {rate} Hz: record at {MIN_RATE} to {MAX_RATE} Hz")
     if channels > MAX_CHANNELS:
         raise AudioError(f"{name} has {channels} channels: give at most {MAX_CHANNELS}")
+
+
+def _frames(sound: Any, seconds: float, name: str) -> int:
+    """Frames of the first `seconds` of an open `soundfile.SoundFile`."""
+    frames = max(0, min(math.ceil(seconds * sound.samplerate), sound.frames))
+    if frames * sound.channels > MAX_VALUES:
+        raise AudioError(
+            f"{name} has {sound.channels} channels at {sound.samplerate} Hz for {frames / sound.samplerate:.0f} s: "
+            "give mono or stereo"
+        )
+    return frames
 
 
 def _check_target(sample_rate: int, seconds: float) -> None:

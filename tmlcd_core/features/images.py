@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -11,18 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.errors import DataError
-from tmlcd_core.features.opening import open_source
+from tmlcd_core.features.opening import decoding, open_source
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 IMAGE_SIZE = 224  # pixels, ImageNet's crop (paper, Sec. 7.3)
 MAX_PIXELS = 40_000_000  # 120 MB once decoded; read from the header, before anything is decoded
+MAX_WEBP_PIXELS = 25_000_000  # WebP's decoder holds an image four times: 380 MB
 MAX_ASPECT = 50  # a longer strip would be blown up to gigabytes before its middle is cropped
-LARGE = 4_000_000  # pixels: of larger images one is decoded at a time, or a folder of them would take gigabytes
+BYTES_PER_PIXEL = 8  # while an image is decoded: 4 in Pillow, 3 in the array
+STRIP = 256  # rows that are converted at a time
+SIDEWAYS = range(5, 9)  # values of Exif's orientation that swap width and height
+ORIENTATION = 0x0112  # Exif's tag
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF")
-
-_LARGE_ONES = threading.Lock()
 
 
 def load_image(source: str | Path | bytes | BinaryIO) -> NDArray[np.uint8]:
@@ -30,17 +32,34 @@ def load_image(source: str | Path | bytes | BinaryIO) -> NDArray[np.uint8]:
 
     Of an animation the first picture; transparent parts become white; 16-bit greys keep their high byte.
     """
-    from PIL import Image, ImageOps, UnidentifiedImageError
+    with _opened(source) as image, decoding.take(BYTES_PER_PIXEL * image.width * image.height):
+        return _decoded(image)
+
+
+def load_fitted(source: str | Path | bytes | BinaryIO) -> NDArray[np.uint8]:
+    """`fit_image(load_image(source))`, with decoding and resizing in the same memory of `decoding`."""
+    with _opened(source) as image, decoding.take(BYTES_PER_PIXEL * image.width * image.height):
+        return _fitted(image)
+
+
+def image_size(source: str | Path | bytes | BinaryIO) -> tuple[int, int]:
+    """Width and height of the upright image in pixels, from its header: nothing is decoded."""
+    with _opened(source) as image:
+        width, height = image.size
+        return (height, width) if image.getexif().get(ORIENTATION) in SIDEWAYS else (width, height)
+
+
+@contextmanager
+def _opened(source: str | Path | bytes | BinaryIO) -> Iterator[Image]:
+    """A Pillow image whose header has been checked; whatever fails with it is a `DataError`."""
+    from PIL import Image, UnidentifiedImageError
 
     with open_source(source, DataError) as (file, name):
         # Decoders of damaged files fail in many ways; whatever they raise, the file is to blame.
         try:
             with Image.open(file, formats=FORMATS) as image:
-                _check_size(image.size, name)
-                with _LARGE_ONES if image.width * image.height > LARGE else nullcontext():
-                    image.load()
-                    ImageOps.exif_transpose(image, in_place=True)
-                    return _rgb(image)
+                _check_size(image, name)
+                yield image
         except DataError:
             raise
         except Image.DecompressionBombError as error:
@@ -50,6 +69,25 @@ def load_image(source: str | Path | bytes | BinaryIO) -> NDArray[np.uint8]:
                 "no image" if isinstance(error, UnidentifiedImageError) else error
             )  # Pillow names an object's address
             raise DataError(f"{name} cannot be decoded: give a jpg or png image ({reason})") from error
+
+
+def _decoded(image: Image) -> NDArray[np.uint8]:
+    from PIL import ImageOps
+
+    image.load()
+    ImageOps.exif_transpose(image, in_place=True)
+    pixels = np.empty((image.height, image.width, 3), np.uint8)
+    for top in range(0, image.height, STRIP):  # a whole image takes its size again with each conversion
+        bottom = min(top + STRIP, image.height)
+        pixels[top:bottom] = _rgb(image.crop((0, top, image.width, bottom)))
+    image.close()  # Pillow's own copy of the pixels
+    return pixels
+
+
+def _fitted(image: Image) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(
+        fit_image(_decoded(image))
+    )  # a copy of the crop: the whole goes before the room is left
 
 
 def fit_image(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -83,11 +121,11 @@ def _shorter_side(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BILINEAR))
 
 
-def _check_size(size: tuple[int, int], name: str) -> None:
-    width, height = size
-    if width * height > MAX_PIXELS:
+def _check_size(image: Image, name: str) -> None:
+    most = MAX_WEBP_PIXELS if image.format == "WEBP" else MAX_PIXELS
+    if image.width * image.height > most:
         raise DataError(
-            f"{name} has {width}x{height} pixels: give an image of at most {MAX_PIXELS // 10**6} megapixels"
+            f"{name} has {image.width}x{image.height} pixels: give an image of at most {most // 10**6} megapixels"
         )
 
 

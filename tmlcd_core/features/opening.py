@@ -1,7 +1,9 @@
-"""A path, the bytes of an upload or an open file: one way to open them all."""
+"""Opening of media: a path, the bytes of an upload or an open file; and the memory that decoding them may take."""
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -9,6 +11,57 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tmlcd_core.errors import DataError
+from tmlcd_core.memory import give_back
+
+DECODING_BYTES = 320_000_000  # memory for decoding in all threads together: one image of 40 megapixels
+KEPT_BYTES = 32_000_000  # who took more gives it back to the system
+
+
+class Room:
+    """Weighted semaphore: threads take bytes of a common room, and wait while there are too few.
+
+    Parameters
+    ----------
+    size
+        Bytes in all. A thread that asks for more waits until it is alone.
+
+    Examples
+    --------
+    >>> room = Room(100)
+    >>> with room.take(60), room.take(40):
+    ...     room.used
+    100
+    >>> room.used
+    0
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._empty()
+
+    @contextmanager
+    def take(self, amount: int) -> Iterator[None]:
+        """Hold `amount` bytes; not to be nested with the same room in one thread, which could wait for itself."""
+        amount = min(amount, self.size)
+        with self._changed:
+            self._changed.wait_for(lambda: self.used + amount <= self.size)
+            self.used += amount
+        try:
+            yield
+        finally:
+            if amount > KEPT_BYTES:
+                give_back()
+            with self._changed:
+                self.used -= amount
+                self._changed.notify_all()
+
+    def _empty(self) -> None:
+        self.used, self._changed = 0, threading.Condition()
+
+
+decoding = Room(DECODING_BYTES)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=decoding._empty)  # the threads that held it are not in the child
 
 
 @contextmanager

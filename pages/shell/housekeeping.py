@@ -1,0 +1,49 @@
+"""Housekeeping of the server: end the sessions of visitors who have left, and give their memory back."""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import streamlit as st
+from streamlit.runtime import get_instance
+
+from pages.shell.computation import close_left
+from tmlcd_core.memory import give_back
+
+EVERY = 10.0  # s between two looks, at most
+
+
+@asynccontextmanager
+async def housekeeping(app: st.App) -> AsyncIterator[None]:
+    """Lifespan of the app: a task beside the server."""
+    keeper = asyncio.create_task(_keep_house())
+    try:
+        yield
+    finally:
+        keeper.cancel()
+        with suppress(asyncio.CancelledError):
+            await keeper
+
+
+async def _keep_house() -> None:
+    patience = float(st.get_option("server.disconnectedSessionTTL"))
+    while True:
+        await asyncio.sleep(min(EVERY, patience))
+        close_left(get_instance().is_active_session, patience)
+        if forget_left_sessions():
+            # A session is a web of cycles, and automatic collection comes late once torch and scikit-learn are loaded.
+            gc.collect()
+            give_back()
+
+
+def forget_left_sessions() -> int:
+    """Shut down the sessions that disconnected `server.disconnectedSessionTTL` seconds ago; how many they were.
+
+    Streamlit itself looks for them only when the next session disconnects, and leaves the rest to the garbage
+    collection: until then each keeps three file descriptors, its uploads and its state.
+    """
+    expired = get_instance()._session_mgr._session_storage._cache.expire()  # type: ignore[attr-defined]
+    for _, info in expired:
+        info.session.shutdown()
+    return len(expired)
