@@ -22,6 +22,7 @@ class NotNumbers(DataError, TypeError):
 
 def as_features(X: Any, n_features: int | None = None, owner: str = "the model") -> NDArray[np.float32]:
     """X as a C-contiguous float32 array (n, d) of finite numbers."""
+    refuse_masked("X", X)
     array = X if isinstance(X, np.ndarray) and X.dtype == np.float32 else _numeric(X)
     if array.ndim != 2:
         raise DataError(
@@ -66,6 +67,13 @@ def _numeric(X: Any) -> NDArray:
     return array
 
 
+def refuse_masked(name: str, values: Any) -> None:
+    """Raise a DataError for a masked array, or a list with one in it: numpy would use the values under the mask."""
+    parts = values if isinstance(values, list | tuple) else (values,)
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
+        raise DataError(f"{name} is a masked array: give {name}.filled(value), or leave the masked samples out")
+
+
 def _refuse_non_finite(array: NDArray, when: str = "", advice: str = "drop or repair such samples") -> None:
     finite = np.isfinite(array)
     if finite.all():
@@ -83,6 +91,7 @@ def as_labels(y: Any, n: int | None = None, missing: bool = False) -> tuple[NDAr
         if missing and n is not None:
             return np.zeros(n, np.int64), np.zeros(n, bool)
         raise DataError("This estimator requires y to be passed, but the target y is None")
+    refuse_masked("y", y)
     kind = getattr(y, "dtype", None)
     try:  # a list keeps its objects: numpy would turn ["a", 1] into strings; and pandas has types that numpy has not
         array = np.asarray(y, dtype=kind if isinstance(kind, np.dtype) else object)
@@ -119,6 +128,8 @@ def _one_kind(array: NDArray, present: NDArray[np.bool_]) -> NDArray:
         kinds = {"string" if isinstance(v, str) else "number" for v in values}
         if len(kinds) > 1:
             raise DataError(f"y mixes strings and numbers (such as {values[:4]!r}): use one kind of label")
+        if kinds == {"string"} and (bad_label := next((v for v in values if v.endswith("\0")), None)) is not None:
+            raise DataError(f"label {shown(bad_label)} ends with a NUL, which numpy drops: use a label without it")
         filler = "" if kinds == {"string"} else 0
         array = np.array([v if p else filler for v, p in zip(array.tolist(), present, strict=True)])
     elif array.dtype.kind == "f":
