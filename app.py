@@ -5,6 +5,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from pages.classroom import presenter_switch, presenter_view
 from pages.menu import SHELL, front_door, navigation
+from pages.microphone.expiry import start_pruning
 from pages.turns import turn
 
 if __name__ == "__main__":  # a visitor's run of this script
@@ -21,4 +22,5 @@ else:  # the server imports this script once, at its start, for `app`
     # A folder named pages/ makes Streamlit look for scripts in it until a run has called st.navigation:
     # a deep link to a fresh server would be greeted with "Page not found".
     PagesManager.uses_pages_directory = False
+    start_pruning()
     app = st.App(__file__, routes=front_door())
