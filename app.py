@@ -6,6 +6,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from pages.classroom import presenter_switch, presenter_view
 from pages.menu import SHELL, front_door, index_html, navigation
+from pages.microphone.expiry import start_pruning
 from pages.shell.housekeeping import housekeeping
 from pages.shell.request_guard import RequestGuard
 from pages.shell.security_headers import SecurityHeaders, security_headers
@@ -27,6 +28,7 @@ else:  # the server imports this script once, at its start, for `app`
     # a deep link to a fresh server would be greeted with "Page not found".
     PagesManager.uses_pages_directory = False
     st.secrets.load_if_toml_exists()  # hosting services set environment variables there
+    start_pruning()
     options, html = start_options(), index_html()
     middleware = [
         Middleware(SecurityHeaders, headers=security_headers(html, options.frame_ancestors)),

@@ -15,9 +15,10 @@ from tmlcd_core import (
     HybridTinyKNN,
     TinyKNN,
     TmlcdError,
+    calibrate_threshold,
     condense,
 )
-from tmlcd_core.learners import IncrementalKNN
+from tmlcd_core.learners import NNFC1, SAMKNN, IncrementalKNN, StaticKNN
 
 MODELS = [TinyKNN, CondensingInTime, ActiveTinyKNN, HybridTinyKNN, IncrementalKNN]
 LEARNERS = MODELS[1:]
@@ -111,6 +112,110 @@ def test_missing_labels_are_for_streams_only(missing):
         with pytest.raises(DataError, match=r"y"):
             call(X, missing)
     assert len(CondensingInTime().fit(X, Y).run(X, missing)) == 4
+
+
+def test_masked_arrays_are_refused():
+    """Numpy would read the values under the mask."""
+    masked = np.ma.array(X, mask=np.eye(4, 2, dtype=bool))
+    labels = np.ma.array(Y, mask=[0, 1, 0, 0])
+    model = CondensingInTime().fit(X, Y)
+    calls = [
+        lambda: CondensingInTime().fit(masked, Y),
+        lambda: CondensingInTime().fit(masked.astype(np.float32), Y),
+        lambda: CondensingInTime().fit(list(masked), Y),
+        lambda: CondensingInTime().fit(X, labels),
+        lambda: condense(masked, Y),
+        lambda: condense(X, labels),
+        lambda: model.run(masked, Y),
+        lambda: model.run(X, labels),
+        lambda: model.partial_fit(X, labels),
+        lambda: model.predict(masked),
+        lambda: model.predict_proba(masked),
+        lambda: model.neighbours(masked),
+        lambda: model.observe(masked[0], 0),
+        lambda: model.observe(X[0], np.ma.masked),
+        lambda: model.take_in(masked, Y),
+        lambda: NNFC1().fit(masked, Y),
+    ]
+    before = state(model)
+    for call in calls:
+        with pytest.raises(DataError, match="masked array"):
+            call()
+    assert_same(state(model), before)
+
+
+@pytest.mark.parametrize("Model", MODELS)
+def test_labels_that_numpy_would_take_for_one_are_refused(Model):
+    """An array of numpy strings drops trailing NULs: "a\\0" would become the class "a"."""
+    with pytest.raises(DataError, match="NUL"):
+        Model().fit(X, ["a", "a\0", "b", "b"])
+    model = Model().fit(X, ["a", "a\0b", "b", "b"])
+    assert model.classes_.tolist() == ["a", "a\0b", "b"]
+    if Model is not TinyKNN:
+        before = state(model)
+        for call in (
+            lambda: model.observe(X[0], "a\0"),
+            lambda: model.run(X, ["a\0", None, "a", "b"]),
+            lambda: model.run(X, np.array(["a\0", "a", "a", "b"], object)),
+        ):
+            with pytest.raises(DataError, match="NUL"):
+                call()
+        assert_same(state(model), before)
+
+
+STRANGE = [
+    10**400, -(10**400), 10**5000, 2**70, np.inf, -np.inf, np.nan, np.int64(5), np.uint8(3), np.float32(0.5),
+    np.float64(np.inf), True, np.bool_(True), np.array([1, 2]), np.array(3), "\ud800", None, 1j, b"3",
+]  # fmt: skip
+NUMERIC = [
+    (Model, name)
+    for Model in (*MODELS, StaticKNN, SAMKNN, NNFC1)
+    for name in Model().get_params()
+    if name not in ("weights", "condense", "detector", "exact")
+]
+
+
+@pytest.mark.parametrize("Model, name", NUMERIC, ids=lambda part: getattr(part, "__name__", part))
+def test_any_value_of_a_number_works_or_is_named(Model, name):
+    y = np.arange(40) % 2
+    features = np.random.default_rng(0).normal(size=(40, 2)) + y[:, None]
+    outcomes = set()
+    for value in STRANGE:
+        try:
+            model = Model(**{name: value}).fit(features[:20], y[:20])
+            assert len(model.predict(features)) == 40
+            if Model is not TinyKNN:
+                assert len(model.run(features[20:], y[20:])) == 20
+            outcomes.add("works")
+        except ConfigError as error:
+            assert name in str(error) and len(str(error)) < 300 and str(error).encode()
+            outcomes.add("named")
+    assert "named" in outcomes or name == "random_state"
+
+
+@pytest.mark.parametrize("Model", [ActiveTinyKNN, HybridTinyKNN, GeneralizedCusum])
+def test_a_threshold_beyond_all_floats_is_named(Model):
+    with pytest.raises(ConfigError, match=r"threshold=1000.* is too large"):
+        model = Model(threshold=10**400)
+        model.fit(X, Y)
+
+
+@pytest.mark.parametrize("name", ["threshold", "batch", "warmup", "spacing", "gap", "margin"])
+def test_any_number_of_the_test_works_or_is_named(name):
+    for value in STRANGE:
+        try:
+            GeneralizedCusum(**{name: value}).update(True)
+        except ConfigError as error:
+            assert name in str(error) and str(error).encode()
+
+
+@pytest.mark.parametrize("name", ["batch", "warmup", "horizon", "false_alarm_rate", "margin", "accuracy"])
+def test_any_number_of_a_calibration_works_or_is_named(name):
+    for value in STRANGE:
+        try:
+            assert calibrate_threshold(**{"accuracy": 0.9, "horizon": 100, name: value}) >= 0
+        except ConfigError as error:
+            assert name in str(error) and str(error).encode()
 
 
 BAD_SETTINGS = [

@@ -23,8 +23,8 @@ DRIFTS = [
     {"kind": "fault", "effect": "muffled", "strength": 0.5},
     {"kind": "end"},
 ]
-QUICK = LiveSettings(batch=2, warmup=3, threshold=1.0, max_size=8, window=6)  # alarms after a few answers
-ALIKE = LiveSettings(batch=1, warmup=2, threshold=0.5, k=3, weights="distance")
+QUICK = LiveSettings(batch=2, warmup=4, threshold=1.0, max_size=8, window=6)  # alarms after a few answers
+ALIKE = LiveSettings(batch=1, warmup=4, threshold=0.5, k=3, weights="distance")
 
 
 def seen(session: LiveSession) -> dict[str, object]:

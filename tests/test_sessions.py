@@ -86,7 +86,7 @@ def test_sessions_and_file_descriptors_go_when_visitors_have_left(tmp_path):
             return int(there[-1].texts("code")[0]), process_of(address).num_fds()
 
     (script := tmp_path / "counting.py").write_text(COUNTING)
-    with serve(script, "--server.disconnectedSessionTTL", "1") as address:
+    with serve(script, ["--server.disconnectedSessionTTL", "1"]) as address:
         _, alone = asyncio.run(sessions(address, 1))
         live, during = asyncio.run(sessions(address, LEAVING))
         assert live >= LEAVING and during >= alone + 3 * (LEAVING - 1)

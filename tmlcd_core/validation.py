@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Collection
 from typing import Any
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 
 from tmlcd_core.errors import ConfigError, DataError
 
+LONGEST_SHOWN = 120  # characters of a value in an error message
+
 
 class NotNumbers(DataError, TypeError):
     """Features that cannot be turned into numbers; a TypeError too, as numpy's users expect."""
@@ -19,6 +22,7 @@ class NotNumbers(DataError, TypeError):
 
 def as_features(X: Any, n_features: int | None = None, owner: str = "the model") -> NDArray[np.float32]:
     """X as a C-contiguous float32 array (n, d) of finite numbers."""
+    refuse_masked("X", X)
     array = X if isinstance(X, np.ndarray) and X.dtype == np.float32 else _numeric(X)
     if array.ndim != 2:
         raise DataError(
@@ -54,13 +58,20 @@ def _numeric(X: Any) -> NDArray:
     if array.dtype.kind == "O":
         try:
             array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise NotNumbers(f"X does not hold numbers only: {error}") from error
     if array.dtype.kind == "c":
         raise DataError("Complex data not supported: take real and imaginary parts as separate features")
     if array.dtype.kind not in "fiub":
         raise DataError(f"X does not hold numbers: its type is {array.dtype}")
     return array
+
+
+def refuse_masked(name: str, values: Any) -> None:
+    """Raise a DataError for a masked array, or a list with one in it: numpy would use the values under the mask."""
+    parts = values if isinstance(values, list | tuple) else (values,)
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
+        raise DataError(f"{name} is a masked array: give {name}.filled(value), or leave the masked samples out")
 
 
 def _refuse_non_finite(array: NDArray, when: str = "", advice: str = "drop or repair such samples") -> None:
@@ -80,6 +91,7 @@ def as_labels(y: Any, n: int | None = None, missing: bool = False) -> tuple[NDAr
         if missing and n is not None:
             return np.zeros(n, np.int64), np.zeros(n, bool)
         raise DataError("This estimator requires y to be passed, but the target y is None")
+    refuse_masked("y", y)
     kind = getattr(y, "dtype", None)
     try:  # a list keeps its objects: numpy would turn ["a", 1] into strings; and pandas has types that numpy has not
         array = np.asarray(y, dtype=kind if isinstance(kind, np.dtype) else object)
@@ -116,6 +128,8 @@ def _one_kind(array: NDArray, present: NDArray[np.bool_]) -> NDArray:
         kinds = {"string" if isinstance(v, str) else "number" for v in values}
         if len(kinds) > 1:
             raise DataError(f"y mixes strings and numbers (such as {values[:4]!r}): use one kind of label")
+        if kinds == {"string"} and (bad_label := next((v for v in values if v.endswith("\0")), None)) is not None:
+            raise DataError(f"label {shown(bad_label)} ends with a NUL, which numpy drops: use a label without it")
         filler = "" if kinds == {"string"} else 0
         array = np.array([v if p else filler for v, p in zip(array.tolist(), present, strict=True)])
     elif array.dtype.kind == "f":
@@ -139,24 +153,53 @@ def _warn_column_vector() -> None:
 
 
 def whole_number(name: str, value: Any, low: int, high: float = math.inf) -> int:
-    """`value` as an int in low..high, or a ConfigError that names it."""
+    """Return `value` as an int in low..high, or raise a ConfigError that names it."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or not low <= value <= high:
         limit = f" and at most {high}" if high < math.inf else ""
-        raise ConfigError(f"{name}={value!r} must be a whole number of at least {low}{limit}")
+        raise ConfigError(f"{name}={shown(value)} must be a whole number of at least {low}{limit}")
     return int(value)
 
 
 def real_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
-    """`value` as a float in low..high, which may be infinite, or a ConfigError that names it."""
+    """Return `value` as a float in low..high, which may be infinite, or raise a ConfigError that names it."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ConfigError(f"{name}={value!r} must be a number")
-    if math.isnan(value) or not low <= value <= high:
-        raise ConfigError(f"{name}={value!r} must lie between {low} and {high}")
-    return float(value)
+        raise ConfigError(f"{name}={shown(value)} must be a number")
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise ConfigError(
+            f"{name}={shown(value)} is too large: give a number below {sys.float_info.max:.1g}"
+        ) from error
+    if not low <= number <= high:  # nan, too
+        raise ConfigError(f"{name}={shown(value)} must lie between {low} and {high}")
+    return number
 
 
 def one_of(name: str, value: Any, choices: Collection[str]) -> str:
     if not isinstance(value, str) or value not in choices:
-        raise ConfigError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
+        raise ConfigError(f"{name}={shown(value)} must be one of {', '.join(map(repr, choices))}")
     return value
+
+
+def shown(value: Any) -> str:
+    """Return `repr(value)` for an error message: one line of at most LONGEST_SHOWN characters that can be encoded.
+
+    >>> shown("a" + chr(0xD800)), shown(10**5000)
+    ("'a\\\\ud800'", 'a whole number of 16610 bits')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write more than 4,300 digits
+        text = f"a whole number of {value.bit_length()} bits" if isinstance(value, int) else type(value).__name__
+    return one_line(text)
+
+
+def one_line(text: str) -> str:
+    """Return `text` as one line of at most LONGEST_SHOWN characters, with lone surrogates escaped.
+
+    >>> len(one_line("a\\n b" + 200 * "c")), one_line("a" + chr(0xD800))
+    (120, 'a\\\\ud800')
+    """
+    line = " ".join(text.encode("utf-8", "backslashreplace").decode().split())
+    return line if len(line) <= LONGEST_SHOWN else line[: LONGEST_SHOWN - 1] + "…"

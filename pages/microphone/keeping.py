@@ -24,10 +24,10 @@ def keeping(visit: Visit) -> None:
             st.caption("As soon as there is a take, the session can be downloaded here, with all takes.")
             return
         session = visit.session
-        download(visit, "Session", session.save, "words.session.zip", ":material/save:",
+        download(visit, "Session", LiveSession.save, "words.session.zip", ":material/save:",
                  "Everything: takes, answers, settings. It can be opened again above.")  # fmt: skip
         if session.labels():
-            download(visit, "Takes as wav folders", session.wav_folder, "words.zip", ":material/folder_zip:",
+            download(visit, "Takes as wav folders", LiveSession.wav_folder, "words.zip", ":material/folder_zip:",
                      "One folder per word, as the Drift lab and the commands read them.")  # fmt: skip
         stm32(visit)
         st.caption(
@@ -40,7 +40,7 @@ def keeping(visit: Visit) -> None:
         )  # fmt: skip
 
 
-def download(visit: Visit, label: str, make: Callable[[], bytes], name: str, icon: str, told: str) -> None:
+def download(visit: Visit, label: str, make: Callable[[LiveSession], bytes], name: str, icon: str, told: str) -> None:
     st.download_button(
         label, visit.locked(make), name, "application/zip", icon=icon, help=told, on_click="ignore", width="stretch"
     )

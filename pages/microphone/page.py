@@ -44,6 +44,7 @@ def draw(visit: Visit) -> None:
         on_change=visit.said.clear,
     )  # fmt: skip
     teach = step == TEACH
+    overtaken(visit)
     next_step(visit, step)
     left, right = st.columns(2, gap="medium")
     with left:
@@ -70,6 +71,19 @@ def draw(visit: Visit) -> None:
     with right:
         answers.forgotten(visit)
         answers.why(visit)
+
+
+def overtaken(visit: Visit) -> None:
+    """Say that another server has a newer version of this session, and offer it."""
+    if visit.room is None or not visit.room.former:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.warning(
+            "This session was changed on another server at the same time. The newer version has kept the address; "
+            "this tab goes on with yours under a new one. Nothing was lost.",
+            icon=":material/call_split:",
+        )
+        st.button("Open the newer version", key="mic:newer", on_click=visit.open_newer)
 
 
 def next_step(visit: Visit, step: str) -> None:

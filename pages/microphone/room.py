@@ -1,28 +1,39 @@
 """A visitor's session: one for all tabs that have its address, in memory and on disk for a day."""
 
-import contextlib
 import os
 import re
 import secrets
 import threading
-import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from weakref import WeakValueDictionary
 
 import streamlit as st
 
-from tmlcd_core.datasets.cache import cache_folder
+from pages.microphone.expiry import locked, prune, recordings
+from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments.live import LiveSession
 
-KEPT = 24 * 3600.0  # s after its last change for which a session stays on disk
 TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
 SUFFIX, TEMPORARY = ".session", ".writing-"
 
 
+Stamp = tuple[int, int, int]  # of a file: it is another one after each write
+
+
+class Overtaken(Exception):
+    """Another server has written this session since it was read here."""
+
+
 @dataclass
 class Room:
-    """A session that any number of tabs work on, one at a time: whoever reads or changes it holds the lock."""
+    """A session that any number of tabs work on, one at a time: whoever reads or changes it holds the lock.
+
+    Servers that share a cache folder share its sessions. Each knows the file that it has read or written last; if the
+    file is another one now, what is on disk is newer: it is taken over before anything is done here, and it is never
+    written over.
+    """
 
     token: str
     session: LiveSession
@@ -30,6 +41,8 @@ class Room:
     lock: threading.RLock = field(default_factory=threading.RLock)
     version: int = 0
     written: int = 0
+    stamp: Stamp | None = None  # of the file as it was last read or written here
+    former: str = ""  # token that another server's newer version has kept
     forgotten: bool = False
 
     @property
@@ -40,22 +53,63 @@ class Room:
         self.version += 1
 
     def keep(self) -> None:
-        """Write the session if it has changed: to a temporary file that then takes the old one's place."""
+        """Write the session if it has changed: to a temporary file that then takes the old one's place.
+
+        If another server has written it meanwhile, raise Overtaken and write nothing; if another has removed it, it is
+        forgotten here, too.
+        """
         if self.version == self.written or self.forgotten:
             return
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         temporary = self.folder / f"{TEMPORARY}{secrets.token_hex(8)}"
         try:
             temporary.write_bytes(self.session.save())
-            os.replace(temporary, self.path)
+            with locked(self.folder):
+                if (found := stamp_of(self.path)) == self.stamp:
+                    os.replace(temporary, self.path)
+                    self.stamp = stamp_of(self.path)
+                elif found is None:
+                    self.forgotten = True
+                else:
+                    raise Overtaken
         finally:
             temporary.unlink(missing_ok=True)
         self.written = self.version
 
+    def refresh(self) -> None:
+        """Take over what another server has written or removed, unless there is something unwritten here."""
+        found = stamp_of(self.path)
+        if found == self.stamp or self.version != self.written:
+            return
+        if found is None:
+            self.forgotten = True
+            return
+        with suppress(OSError, TmlcdError):  # gone or damaged since: what is here stays
+            self.session, self.stamp = read(self.path)
+            self.version += 1
+            self.written = self.version
+
     def forget(self) -> None:
         """Remove it from the disk, and let no tab that still shows it write it again."""
         self.forgotten = True
-        self.path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError), locked(self.folder):
+            self.path.unlink()
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """Return what tells a file from any that takes its place; None if there is no file."""
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_ino, about.st_mtime_ns, about.st_size
+
+
+def read(path: Path) -> tuple[LiveSession, Stamp]:
+    """Read a session and the stamp of the very file it was read from."""
+    with open(path, "rb") as file:
+        about = os.fstat(file.fileno())
+        return LiveSession.open(file.read()), (about.st_ino, about.st_mtime_ns, about.st_size)
 
 
 class Rooms:
@@ -68,7 +122,7 @@ class Rooms:
 
     def create(self, session: LiveSession) -> Room:
         """A room of its own for a session, under a new token that nobody can guess."""
-        self.prune()
+        prune(self.folder)
         room = Room(secrets.token_urlsafe(16), session, self.folder)
         with self._lock:
             self._open[room.token] = room
@@ -81,13 +135,20 @@ class Rooms:
         with self._lock:
             if (room := self._open.get(token)) is not None:
                 return room
-            self.prune()
+            prune(self.folder)
             try:
-                data = (self.folder / f"{token}{SUFFIX}").read_bytes()
+                session, stamp = read(self.folder / f"{token}{SUFFIX}")
             except OSError:
                 return None
-            room = self._open[token] = Room(token, LiveSession.open(data), self.folder)
+            room = self._open[token] = Room(token, session, self.folder, stamp=stamp)
             return room
+
+    def part(self, room: Room) -> None:
+        """Give a session that was overtaken a token of its own: the newer one on disk keeps the old token."""
+        with room.lock, self._lock:
+            self._open.pop(room.token, None)
+            room.former, room.token, room.stamp = room.token, secrets.token_urlsafe(16), None
+            self._open[room.token] = room
 
     def forget(self, room: Room) -> None:
         """Remove a session from memory and disk."""
@@ -95,15 +156,7 @@ class Rooms:
             self._open.pop(room.token, None)
             room.forget()
 
-    def prune(self) -> None:
-        """Remove from the disk what nobody has changed for a day."""
-        oldest = time.time() - KEPT
-        with contextlib.suppress(OSError):  # no folder yet; a file that somebody else has just removed
-            for path in self.folder.iterdir():
-                if path.stat().st_mtime < oldest:
-                    path.unlink()
-
 
 @st.cache_resource(show_spinner=False)
 def rooms() -> Rooms:
-    return Rooms(cache_folder() / "microphone")
+    return Rooms(recordings())

@@ -8,16 +8,14 @@ import streamlit as st
 from pages.microphone.visit import Visit
 from pages.widgets import as_text
 from tmlcd_core.errors import TmlcdError
-from tmlcd_core.experiments.live import LEARNERS, LiveSession, LiveSettings
+from tmlcd_core.experiments.live import LEARNERS, RANGES, LiveSession, LiveSettings
 from tmlcd_core.features.voice import DEFAULT_VOICE, VOICE_EXTRACTORS
 from tmlcd_core.viz.palette import styles
 
 SHOWN = "mic:settings"
 ABILITIES = (0.9, 0.8)  # shares of right answers for which the false alarms are told: as promised, and worse
-CALIBRATED = 0.0  # of the threshold: worked out from the promise
-FALSE_ALARMS = (0.01, 0.02, 0.05, 0.1, 0.2)
-OFFERED = {"batch": (1, 20), "warmup": (4, 60), "k": (1, 15), "max_size": (5, 300), "window": (5, 300)}
-HIGHEST = 30.0  # of the threshold
+CALIBRATED = RANGES["threshold"][0]  # threshold: worked out from the promise
+FALSE_ALARMS = (RANGES["false_alarms"][0], 0.02, 0.05, 0.1, RANGES["false_alarms"][1])
 
 
 def settings(visit: Visit) -> None:
@@ -44,21 +42,21 @@ def settings(visit: Visit) -> None:
             "Side by side", LEARNERS, key="mic:learners", format_func=lambda name: looks[name].name,
             help="CIT learns from its errors; Active and Hybrid also watch for changes.",
         )  # fmt: skip
-        k = st.number_input("Neighbours k", *OFFERED["k"], key="mic:k", help="How many of the nearest takes vote.")
+        k = st.number_input("Neighbours k", *RANGES["k"], key="mic:k", help="How many of the nearest takes vote.")
         votes = st.selectbox("Votes", ["distance", "uniform"], key="mic:votes", help="1/distance, or one each.")
         size = st.number_input(
-            "Largest |T|", *OFFERED["max_size"], key="mic:size", help="Takes that Hybrid stores at most."
+            "Largest |T|", *RANGES["max_size"], key="mic:size", help="Takes that Hybrid stores at most."
         )
         window = st.number_input(
-            "Window ϖ", *OFFERED["window"], key="mic:window", help="Last answers that Active can go back to."
+            "Window ϖ", *RANGES["window"], key="mic:window", help="Last answers that Active can go back to."
         )
     with st.expander("Change detection", icon=":material/query_stats:"):
-        batch = st.slider("Batch n", *OFFERED["batch"], key="mic:n", help="Answers that the test takes in at a time.")
+        batch = st.slider("Batch n", *RANGES["batch"], key="mic:n", help="Answers that the test takes in at a time.")
         warmup = st.slider(
-            "Warm-up ξ", *OFFERED["warmup"], key="mic:xi", help="Answers from which it learns how good it is."
+            "Warm-up ξ", *RANGES["warmup"], key="mic:xi", help="Answers from which it learns how good it is."
         )
         h = st.slider(
-            "Threshold h", CALIBRATED, HIGHEST, step=0.5, key="mic:h",
+            "Threshold h", *RANGES["threshold"], step=0.5, key="mic:h",
             help="The alarm comes when the statistic g reaches it; 0 works it out from the line below.",
         )  # fmt: skip
         alarms = st.select_slider(
@@ -102,13 +100,10 @@ def stamp(session: LiveSession) -> tuple[str, tuple[str, ...], LiveSettings]:
 
 
 def offered(settings: LiveSettings) -> LiveSettings:
-    """The nearest to these that the widgets can show."""
-    if settings.k == "sqrt":
-        settings = replace(settings, k=3)
-    near = {name: min(max(getattr(settings, name), low), high) for name, (low, high) in OFFERED.items()}
-    h = min(settings.threshold, HIGHEST) if settings.threshold else None
+    """Return the nearest settings that the widgets can show."""
+    k = 3 if settings.k == "sqrt" else settings.k
     nearest = min(FALSE_ALARMS, key=lambda share: abs(share - settings.false_alarms))
-    return replace(settings, **near, threshold=h, false_alarms=nearest)
+    return replace(settings, k=k, threshold=settings.threshold or None, false_alarms=nearest)
 
 
 def values(session: LiveSession) -> dict[str, Any]:

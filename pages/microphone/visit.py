@@ -18,7 +18,7 @@ import numpy as np
 import streamlit as st
 
 from pages.microphone.ready import ready_clip
-from pages.microphone.room import Room, rooms
+from pages.microphone.room import Overtaken, Room, rooms
 from tmlcd_core.errors import DataError, TmlcdError
 from tmlcd_core.experiments.live import (
     GOOD_START,
@@ -71,17 +71,21 @@ class Visit:
     ordered: int = 0  # answers that were judged when the drift was ordered
     said: list[tuple[str, str]] = field(default_factory=list)  # (kind, sentence) about what came last
     cuts: int = 0  # long takes so far
+    inside: bool = False  # whether `alone` holds the session: then it stays the same object
     project: tuple[object, SessionProject] | None = None  # the last C project, and what it was made of
 
     @classmethod
     def here(cls) -> Visit:
         """This tab's visit, in the session that the address names."""
         visit: Visit = st.session_state.setdefault(STATE, cls())
+        if visit.room is not None:
+            with visit.room.lock:
+                visit.room.refresh()
         if visit.room is not None and visit.room.forgotten:
             visit = cls.anew()
         token = st.query_params.get(ADDRESS)
-        if visit.room is not None and token is None:
-            st.query_params[ADDRESS] = visit.room.token  # back from another page
+        if visit.room is not None and token in (None, visit.room.former):
+            st.query_params[ADDRESS] = visit.room.token  # back from another page, or parted from its address
         elif token is not None and (visit.room is None or visit.room.token != token):
             visit = st.session_state[STATE] = visit.follow(token)
         return visit
@@ -100,7 +104,9 @@ class Visit:
         why = "sessions are kept for a day after the last take"
         try:
             if (found := rooms().find(token)) is not None:
-                return Visit.to(found)
+                visit = Visit.to(found)
+                if not found.forgotten:
+                    return visit
         except TmlcdError as fault:
             why = str(fault)
         self.say_that("warning", f"The session of this address cannot be opened ({why}); this is another one.")
@@ -112,6 +118,7 @@ class Visit:
         """A visit of this room."""
         visit = cls(room=room)
         with room.lock:
+            room.refresh()
             visit.catch_up()
         return visit
 
@@ -154,10 +161,16 @@ class Visit:
     def alone(self) -> Iterator[LiveSession]:
         """The session with no other tab in it; what another one did meanwhile is taken over first."""
         with self.lock if self.room is None else self.room.lock:
+            if self.room is not None and not self.inside:
+                self.room.refresh()
             if self.room is not None and self.room.version != self.seen:
                 self.catch_up()
                 self.say_that("info", "This session went on in another tab; what was done there is here now.")
-            yield self.session
+            outer, self.inside = self.inside, True
+            try:
+                yield self.session
+            finally:
+                self.inside = outer
 
     def changed(self) -> None:
         """Something was done to the session: it gets its place among those that are kept."""
@@ -167,12 +180,12 @@ class Visit:
         self.room.changed()
         self.seen = self.room.version
 
-    def locked(self, make: Callable[[], bytes]) -> Callable[[], bytes]:
+    def locked(self, make: Callable[[LiveSession], bytes]) -> Callable[[], bytes]:
         """To be called later, from another thread: a download is made when it is clicked."""
 
         def alone() -> bytes:
-            with self.alone():
-                return make()
+            with self.alone() as session:
+                return make(session)
 
         return alone
 
@@ -180,13 +193,30 @@ class Visit:
         """At the end of a run, when all is on the screen: write the session, and its name into the address."""
         if self.room is None:
             return
+        parted = False
         try:
             with self.room.lock:
-                self.room.keep()
+                try:
+                    self.room.keep()
+                except Overtaken:
+                    rooms().part(self.room)
+                    self.room.keep()
+                    parted = True
         except OSError as fault:
             st.warning(f"The session cannot be kept on the server ({fault.strerror}): download it to be safe.")
         if st.query_params.get(ADDRESS) != self.room.token:
             st.query_params[ADDRESS] = self.room.token
+        if parted:
+            st.rerun()  # to show it
+
+    def open_newer(self) -> None:
+        """Go over to the version that another server has written; this one stays under its own address."""
+        assert self.room is not None
+        newer = self.follow(self.room.former)
+        if newer.room is not None and newer is not self:
+            st.session_state[STATE] = newer
+            st.query_params[ADDRESS] = newer.room.token
+            st.session_state.pop(STEP, None)
 
     # -- what comes in -----------------------------------------------------------------------------------------------
 

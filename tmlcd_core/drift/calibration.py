@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tmlcd_core.drift.cusum import V0_MARGIN, GeneralizedCusum
 from tmlcd_core.errors import ConfigError
-from tmlcd_core.validation import real_number, whole_number
+from tmlcd_core.validation import real_number, shown, whole_number
 
 CONFIDENCE = 2.33  # standard errors: the simulation itself may be unlucky in one case in a hundred
 EXCEEDANCES = 200  # simulated false alarms behind a threshold
@@ -101,12 +101,15 @@ def threshold_table(
     """
     if accuracy_after is None:
         accuracy_after = max(real_number("accuracy", accuracy, 0.0, 1.0) - 0.2, 0.0)
+    if np.ndim(thresholds) != 1:
+        raise ConfigError(f"thresholds={shown(thresholds)} must be a list of numbers")
     levels = [real_number("threshold", h, 0.0) for h in thresholds]
 
     def simulate(after: float, seed: int) -> NDArray[np.float64]:
         return simulate_statistic(accuracy, after, batch, warmup, horizon, runs, direction, likelihood, seed)
 
-    quiet, changed = simulate(accuracy, random_state), simulate(accuracy_after, random_state + 1)
+    seed = whole_number("random_state", random_state, 0)
+    quiet, changed = simulate(accuracy, seed), simulate(accuracy_after, seed + 1)
     rows = []
     for h in levels:
         crossed = changed >= h
@@ -138,14 +141,13 @@ def simulate_statistic(
     """g_t after each batch (columns) of many streams (rows): warm-up at `accuracy`, then `accuracy_after`."""
     accuracy = real_number("accuracy", accuracy, 0.0, 1.0)
     accuracy_after = real_number("accuracy_after", accuracy_after, 0.0, 1.0)
-    for name, value in (("batch", batch), ("warmup", warmup)):
-        whole_number(name, value, 1, LONGEST)
+    batch, warmup = whole_number("batch", batch, 1, LONGEST), whole_number("warmup", warmup, 1, LONGEST)
     test = GeneralizedCusum(batch=batch, warmup=warmup, direction=direction, likelihood=likelihood, margin=margin)
     batches = whole_number("horizon", horizon, batch) // batch
     runs = whole_number("runs", runs, 1, RUNS[1])
     if runs * batches > MOST_BATCHES:
         raise ConfigError(
-            f"horizon={horizon!r} is too long for {runs:,} streams: give at most {MOST_BATCHES // runs * batch}"
+            f"horizon={shown(horizon)} is too long for {runs:,} streams: give at most {MOST_BATCHES // runs * batch}"
         )
     rng = np.random.default_rng(whole_number("random_state", random_state, 0))
     warm_hits = rng.binomial(warmup, accuracy, runs)

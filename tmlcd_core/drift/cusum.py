@@ -12,6 +12,7 @@ from tmlcd_core.validation import one_of, real_number, whole_number
 
 DIRECTIONS = ("both", "down")
 LIKELIHOODS = ("normal", "binomial")
+LONGEST = 2**31 - 1  # samples of a batch or a warm-up
 V0_MARGIN = 1e-3  # v0 is kept this far from 0 and 1 (authors' experiments)
 
 
@@ -94,8 +95,8 @@ class GeneralizedCusum:
         margin: float = V0_MARGIN,
     ):
         self.threshold = real_number("threshold", threshold, 0.0)
-        self.batch = whole_number("batch", batch, 1)
-        self.warmup = whole_number("warmup", warmup, 1)
+        self.batch = whole_number("batch", batch, 1, LONGEST)
+        self.warmup = whole_number("warmup", warmup, 1, LONGEST)
         self.direction = one_of("direction", direction, DIRECTIONS)
         self.likelihood = one_of("likelihood", likelihood, LIKELIHOODS)
         self.spacing = real_number("spacing", spacing, 1e-4, 0.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import deque
 from typing import Any
 
@@ -62,7 +63,7 @@ class RiverDetector:
         self.history = whole_number("history", history, FEWEST_SAMPLES)
         self.statistic = math.nan  # river's detectors have no common one
         self.change_time = -1
-        self._seen: deque[tuple[int, bool]] = deque(maxlen=history)
+        self._seen: deque[tuple[int, bool]] = deque(maxlen=min(self.history, sys.maxsize))
 
     def __repr__(self) -> str:
         return f"RiverDetector({self.detector!r}, direction={self.direction!r})"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from tmlcd_core.errors import ConfigError, DataError
-from tmlcd_core.validation import as_features, as_labels
+from tmlcd_core.validation import as_features, as_labels, refuse_masked
 
 
 class NotFitted(ConfigError, NotFittedError):
@@ -36,6 +36,7 @@ class CodedLabels:
 
     def _row(self, x: Any) -> NDArray[np.float32]:
         """The same for one sample, with or without its second axis."""
+        refuse_masked("x", x)
         X = self._rows(np.asarray(x)[None] if np.ndim(x) == 1 else x)
         if len(X) != 1:
             raise DataError(f"observe takes one sample, got {len(X)}: use run for a stream")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any
 
@@ -18,6 +19,16 @@ from tmlcd_core.validation import as_features, as_labels, one_of, whole_number
 REMEMBERED = 64  # sets of indices
 _memory = threading.Lock()
 _remembered: dict[tuple[int | bool, ...], NDArray[np.intp]] = {}
+
+
+def _restart() -> None:
+    """Make a new lock in a forked child, where no thread is left to release the old one."""
+    global _memory
+    _memory = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_restart)
 
 
 def voting_rule(k: Any, weights: Any) -> Rule:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -179,5 +180,12 @@ class DistanceCache:
         with self._lock:
             self._streams.clear()
 
+    def restart(self) -> None:
+        """Begin with a new lock and nothing in it: in a forked child no thread is left to release the old one."""
+        self._lock = threading.Lock()
+        self._streams = OrderedDict()
+
 
 distance_cache = DistanceCache()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=distance_cache.restart)

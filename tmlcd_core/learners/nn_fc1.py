@@ -20,6 +20,7 @@ from tmlcd_core.validation import as_features, real_number, whole_number
 RATES = (1e-2, 5e-3, 1e-3, 5e-4, 1e-4, 5e-5, 1e-5)  # of the initial training (paper, Sec. 7.4)
 STREAM_RATES = (1e-3, 5e-4, 1e-4, 5e-5, 1e-5, 5e-6, 1e-6)  # of the step on each sample of the stream (paper, Sec. 7.5)
 EPOCHS = 3  # paper, Sec. 7.4
+MOST_EPOCHS = 10_000
 BATCH = 5  # the paper is silent; the default of the authors' published script, which also shuffles every epoch
 
 
@@ -82,7 +83,7 @@ class NNFC1(ComparisonLearner):
     def _check(self) -> None:
         real_number("rate", self.rate, 0.0, 1e6)
         real_number("stream_rate", self.stream_rate, 0.0, 1e6)
-        whole_number("epochs", self.epochs, 0)
+        whole_number("epochs", self.epochs, 0, MOST_EPOCHS)
         whole_number("batch", self.batch, 1)
         whole_number("random_state", self.random_state, 0, 2**63 - 1)
 
@@ -93,7 +94,8 @@ class NNFC1(ComparisonLearner):
         self, X: NDArray[np.float32], codes: NDArray[np.int32], rates: Sequence[float], stream_rates: Sequence[float]
     ) -> None:
         """One layer for each pair of rates, in one tensor (pairs, classes, features + 1): the bias comes last."""
-        layers = _trained(X, codes, len(self.classes_), rates, self.epochs, self.batch, self.random_state)
+        batch = min(int(self.batch), len(X))  # torch wants Python's numbers, of 64 bits
+        layers = _trained(X, codes, len(self.classes_), rates, self.epochs, batch, int(self.random_state))
         self._layers = layers.repeat(len(stream_rates), axis=0)
         self._stream_rates = np.tile(np.array(stream_rates, np.float32), len(rates))
         self._seen = np.ones(len(self.classes_), bool)

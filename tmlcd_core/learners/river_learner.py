@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.learners.comparison_learner import ComparisonLearner
+from tmlcd_core.validation import shown
 
 
 class RiverLearner(ComparisonLearner):
@@ -61,7 +62,7 @@ class RiverLearner(ComparisonLearner):
                 "give one such as river.neighbors.KNNClassifier()"
             )
         if self.stored is not None and not callable(self.stored):
-            raise ConfigError(f"stored={self.stored!r} must be a function of the fitted model, or None")
+            raise ConfigError(f"stored={shown(self.stored)} must be a function of the fitted model, or None")
 
     def _accept(self, classes: NDArray) -> None:
         # river itself does not complain: it takes whatever is true for True

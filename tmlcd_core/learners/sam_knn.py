@@ -9,8 +9,9 @@ from tmlcd_core.errors import ConfigError
 from tmlcd_core.knn.store import BYTES_PER_NUMBER
 from tmlcd_core.learners import sam_kernels as kernels
 from tmlcd_core.learners.comparison_learner import ComparisonLearner
-from tmlcd_core.validation import one_of, real_number, whole_number
+from tmlcd_core.validation import one_of, real_number, shown, whole_number
 
+LARGEST = 2**31 - 1  # samples: numbers of the compiled code
 SMALLEST = 128  # samples: room at the start
 MAX_WINDOWS = 48  # more than halvings of any memory
 ITERATIONS = 20  # of Lloyd's algorithm: clusters of two samples settle in a few
@@ -79,14 +80,14 @@ class SAMKNN(ComparisonLearner):
         self.random_state = random_state
 
     def _check(self) -> None:
-        k = whole_number("k", self.k, 1)
+        k = whole_number("k", self.k, 1, LARGEST)
         one_of("weights", self.weights, ("distance", "uniform"))
-        smallest = whole_number("min_stm", self.min_stm, k + 1)
-        whole_number("max_size", self.max_size, 2 * smallest)
+        smallest = whole_number("min_stm", self.min_stm, k + 1, LARGEST)
+        whole_number("max_size", self.max_size, 2 * smallest, LARGEST)
         real_number("ltm_share", self.ltm_share, 0.0, 0.9)
         whole_number("random_state", self.random_state, 0, 2**63 - 1)
         if not isinstance(self.exact, bool | np.bool_):
-            raise ConfigError(f"exact={self.exact!r} must be True or False")
+            raise ConfigError(f"exact={shown(self.exact)} must be True or False")
 
     def _start(self, X: NDArray[np.float32], codes: NDArray[np.int32]) -> None:
         d = X.shape[1]
@@ -111,8 +112,8 @@ class SAMKNN(ComparisonLearner):
         while True:
             i, why = kernels.advance(
                 X, truth, i, resume, self._D, self._stm_x, self._stm_y, self._hits, self._ltm_x, self._ltm_y,
-                self._windows, self._tested, self._count, self.k, self.weights == "distance", self.min_stm,
-                self.max_size, bool(self.exact), len(self.classes_), predictions, sizes,
+                self._windows, self._tested, self._count, int(self.k), self.weights == "distance", int(self.min_stm),
+                int(self.max_size), bool(self.exact), len(self.classes_), predictions, sizes,
             )  # fmt: skip
             if why == kernels.DONE:
                 # the very first sample is predicted by nothing: the smallest label, as in a tie
@@ -125,17 +126,17 @@ class SAMKNN(ComparisonLearner):
 
     def _classify(self, X: NDArray[np.float32]) -> NDArray[np.integer]:
         return kernels.classify(
-            X, self._stm_x, self._stm_y, self._hits, self._ltm_x, self._ltm_y, self._count, self.k,
+            X, self._stm_x, self._stm_y, self._hits, self._ltm_x, self._ltm_y, self._count, int(self.k),
             self.weights == "distance", len(self.classes_),
         )  # fmt: skip
 
     def _grow(self) -> None:
         """Twice the room, for one more sample at least and no more than ever needed."""
         n, m, _ = self._count.tolist()
-        room = min(max(SMALLEST, 2 * (n + m)), self.max_size + 1)
+        room = min(max(SMALLEST, 2 * (n + m)), int(self.max_size) + 1)
         self._ltm_x, self._ltm_y = _wider(self._ltm_x, room), _wider(self._ltm_y, room)
         if n == len(self._stm_x):
-            room = min(max(SMALLEST, 2 * n), self.max_size + 1)
+            room = min(max(SMALLEST, 2 * n), int(self.max_size) + 1)
             self._stm_x, self._stm_y = _wider(self._stm_x, room), _wider(self._stm_y, room)
             self._D = _wider(_wider(self._D, room).T, room).T.copy()
             self._hits = _wider(self._hits.T, room).T.copy()
@@ -154,7 +155,7 @@ class SAMKNN(ComparisonLearner):
         rng = np.random.default_rng((self.random_state, self._compressions))
         self._compressions += 1
         x, y = halved(self._ltm_x[:m], self._ltm_y[:m], rng)
-        keep = min(len(x), self.max_size - n)  # fewer only where nearly every sample is a class of its own
+        keep = min(len(x), int(self.max_size) - n)  # fewer only where nearly every sample is a class of its own
         self._ltm_x[:keep], self._ltm_y[:keep] = x[len(x) - keep :], y[len(y) - keep :]
         self._count[kernels.N_LTM] = keep
 

@@ -17,6 +17,7 @@ from tmlcd_core.knn.store import Store
 from tmlcd_core.knn.tiny_knn import TinyKNN
 from tmlcd_core.knn.walk import OneStep, Rule, Walk
 from tmlcd_core.learners.trace import Alarm, Trace
+from tmlcd_core.validation import shown
 
 
 class StreamLearner(TinyKNN):
@@ -189,7 +190,7 @@ def checked_detector(detector: Any) -> ChangeDetector:
     """A copy of the detector that a user gave."""
     if not isinstance(detector, ChangeDetector):
         raise ConfigError(
-            f"detector={detector!r} needs update(correct, time), statistic and change_time: "
+            f"detector={shown(detector)} needs update(correct, time), statistic and change_time: "
             "wrap one of river's in RiverDetector"
         )
     return copy.deepcopy(detector)

@@ -12,7 +12,7 @@ from tmlcd_core.experiments.live.session import (
     clean_name,
     warm_up,
 )
-from tmlcd_core.experiments.live.settings import LEARNERS, Delay, LiveSettings
+from tmlcd_core.experiments.live.settings import LEARNERS, RANGES, Delay, LiveSettings
 
 __all__ = [
     "FAULTS",
@@ -22,6 +22,7 @@ __all__ = [
     "LONGEST_NAME",
     "MOST_TAKES",
     "MOST_WORDS",
+    "RANGES",
     "Answer",
     "Ballot",
     "Delay",

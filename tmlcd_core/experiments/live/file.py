@@ -9,23 +9,35 @@ import re
 import wave
 import zipfile
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from tmlcd_core.errors import DataError, TmlcdError
-from tmlcd_core.experiments.live.session import FEWEST_WORDS, MOST_TAKES, MOST_WORDS, Event, LiveSession, clean_name
+from tmlcd_core.experiments.live.session import (
+    FEWEST_WORDS,
+    MOST_DRIFTS,
+    MOST_TAKES,
+    MOST_WORDS,
+    Event,
+    LiveSession,
+    clean_name,
+)
 from tmlcd_core.experiments.live.settings import LiveSettings
-from tmlcd_core.features.voice import VOICE_RATE, Take, restore_take
+from tmlcd_core.features.voice import VOICE_EXTRACTORS, VOICE_RATE, Take, restore_take
 from tmlcd_core.features.voice.take import FULL_SCALE, LONGEST_TAKE
-from tmlcd_core.validation import real_number, whole_number
+from tmlcd_core.validation import one_line, one_of, real_number, shown, whole_number
 
 FORMAT, VERSION = "tmlcd-session", 1
 LOG, DIGEST, SOUNDS = "session.json", "session.sha256", "takes/"
 LARGEST_LOG = 2**20  # bytes
+DEEPEST = 4  # objects and lists of the log within each other
+TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|$)|[][{}]', re.DOTALL)  # strings and brackets of JSON
 LARGEST_SOUND = round(2 * (LONGEST_TAKE + 1) * VOICE_RATE) + 4_096
 LARGEST_FILE = 64 * 2**20
-MOST_EVENTS = 20 * MOST_TAKES
+MOST_EVENTS = 2 * MOST_TAKES + MOST_WORDS + MOST_DRIFTS
+MOST_REMARKS, LONGEST_REMARK = 10, 200  # of a take; characters
 KEYS: dict[str, tuple[str, ...]] = {  # of each kind of event, beside "do"
     "word": ("word",),
     "teach": ("take", "word"),
@@ -68,14 +80,18 @@ def write_session(session: LiveSession) -> bytes:
 
 
 def read_session(data: bytes) -> LiveSession:
-    """The session of these bytes, or a DataError in one sentence."""
+    """Read a session from the bytes of its file; anything else is a DataError in one sentence.
+
+    Everything is checked as the page would have it, and nothing is computed: no features, no calibration.
+    """
     try:
         log, sounds = _unpack(data)
         return _restore(log, sounds)
     except DataError:
         raise
-    except (TmlcdError, KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-        raise DataError(f"the session file was edited and makes no sense ({error}): take another copy") from error
+    except (TmlcdError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        why = one_line(str(error))
+        raise DataError(f"the session file was edited and makes no sense ({why}): take another copy") from error
 
 
 def zip_takes(session: LiveSession) -> bytes:
@@ -123,43 +139,69 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
             digest = _part(archive, members.pop(DIGEST), 64)
             if hashlib.sha256(text).hexdigest().encode() != digest:
                 raise DataError("the session file was edited or damaged: its digest does not match; take another copy")
-            log = json.loads(text)
+            log = _parse(text)
             if not isinstance(log, dict) or log.get("format") != FORMAT:
                 raise DataError("this zip is no session file: choose one that the page Microphone has saved")
             if log.get("version") != VERSION:
-                raise DataError(f"the session file is of version {log.get('version')!r}; this program reads {VERSION}")
+                raise DataError(
+                    f"the session file is of version {shown(log.get('version'))}; this program reads {VERSION}"
+                )
             wanted = {f"{SOUNDS}{name}.wav": name for name in log["takes"]}
             if set(members) != set(wanted):
                 odd = sorted(set(members) ^ set(wanted))[0]
-                raise DataError(f"the session file is not whole: {odd!r} is missing or too many; take another copy")
+                raise DataError(
+                    f"the session file is not whole: {shown(odd)} is missing or too many; take another copy"
+                )
             return log, {wanted[name]: _part(archive, member, LARGEST_SOUND) for name, member in members.items()}
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError) as error:
-        raise DataError(f"the session file is damaged or was cut ({error}): take another copy") from error
+        why = one_line(str(error))
+        raise DataError(f"the session file is damaged or was cut ({why}): take another copy") from error
+
+
+def _parse(data: bytes) -> Any:
+    """Parse JSON without NaN and infinities, and nested no deeper than a log is."""
+    text = data.decode()
+    depth = 0
+    for token in TOKENS.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
+        if depth > DEEPEST:
+            raise DataError(f"the session file's log is nested deeper than {DEEPEST} levels: take another copy")
+    return json.loads(text, parse_constant=_no_number)
+
+
+def _no_number(name: str) -> None:
+    raise DataError(f"the session file holds {name}, which is no number: take another copy")
 
 
 def _part(archive: zipfile.ZipFile, member: zipfile.ZipInfo, largest: int) -> bytes:
     if member.file_size > largest or member.flag_bits & 1 or member.compress_type not in (0, zipfile.ZIP_DEFLATED):
-        raise DataError(f"{member.filename!r} in the session file is too large or packed in an unusual way")
+        raise DataError(f"{shown(member.filename)} in the session file is too large or packed in an unusual way")
     with archive.open(member) as part:
         content = part.read(largest + 1)
     if len(content) > largest:
-        raise DataError(f"{member.filename!r} in the session file is larger than it says: take another copy")
+        raise DataError(f"{shown(member.filename)} in the session file is larger than it says: take another copy")
     return content
 
 
 def _restore(log: dict[str, Any], sounds: dict[str, bytes]) -> LiveSession:
-    words = [clean_name(word) for word in log["words"]]
-    if words != log["words"] or not FEWEST_WORDS <= len(words) <= MOST_WORDS:
-        raise DataError(f"the session file names the words {log['words']!r}, which no session has")
+    words, takes, learners = log["words"], log["takes"], log["learners"]
+    if not isinstance(words, list) or not FEWEST_WORDS <= len(words) <= MOST_WORDS:
+        raise DataError(
+            f"the session file names the words {shown(words)}: a session has {FEWEST_WORDS} to {MOST_WORDS}"
+        )
+    if any(clean_name(word) != word for word in words):
+        raise DataError(f"the session file names the words {shown(words)}, which no session has: take another copy")
+    if not isinstance(learners, list):
+        raise DataError(f"the session file has the learners {shown(learners)}: take another copy")
     settings = LiveSettings(**log["settings"])
-    seed = whole_number("seed", log["seed"], 0, 2**32)
-    session = LiveSession(words, log["extractor"], log["learners"], settings, seed)
-    for name, about in log["takes"].items():
+    extractor = one_of("extractor", log["extractor"], VOICE_EXTRACTORS)
+    session = LiveSession(words, extractor, learners, settings, whole_number("seed", log["seed"], 0, 2**32))
+    for name in takes:
         if not re.fullmatch(r"t[1-9][0-9]{0,6}", name):
-            raise DataError(f"the session file has a take called {name!r}")
-        session.takes[name] = _take(name, sounds[name], about)
-    session.number = whole_number("number", log["number"], max((int(name[1:]) for name in sounds), default=0), 10**7)
-    session.events = _events(log["events"], session)
+            raise DataError(f"the session file has a take called {shown(name)}: take another copy")
+    session.number = whole_number("number", log["number"], max((int(name[1:]) for name in takes), default=0), 10**7)
+    session.events = _events(log["events"], words, takes)
+    session.takes = {name: _take(name, sounds[name], about) for name, about in takes.items()}
     return session
 
 
@@ -174,50 +216,63 @@ def _take(name: str, sound: bytes, about: dict[str, Any]) -> Take:
     seconds = len(steps) / VOICE_RATE
     start = real_number("start", about["start"], 0.0, seconds)
     stop = real_number("stop", about["stop"], start, seconds + 0.05)
-    remarks = tuple(str(remark)[:200] for remark in about["remarks"][:10])
-    take = restore_take((steps / FULL_SCALE).astype(np.float32), start, stop, remarks)
+    remarks = about["remarks"]
+    if not isinstance(remarks, list) or len(remarks) > MOST_REMARKS or not all(map(_is_remark, remarks)):
+        raise DataError(f"take {name} has the remarks {shown(remarks)}: take another copy of the session file")
+    take = restore_take((steps / FULL_SCALE).astype(np.float32), start, stop, tuple(remarks))
     if take.digest != about["sha256"] or stop <= start:
         raise DataError(f"take {name} was changed: its digest does not match; take another copy of the session file")
     return take
 
 
-def _events(events: Any, session: LiveSession) -> list[Event]:
-    """The events, each with its own keys, in an order in which they can have happened."""
+def _is_remark(remark: Any) -> bool:
+    return isinstance(remark, str) and len(remark) <= LONGEST_REMARK and remark.isprintable()
+
+
+def _events(events: Any, words: list[str], takes: Iterable[str]) -> list[Event]:
+    """Check the events: each with its own keys, in an order in which they can have happened."""
     if not isinstance(events, list) or len(events) > MOST_EVENTS:
-        raise DataError("the session file has no list of events, or too long a one")
-    done: dict[str, set[str]] = {name: set() for name in session.takes}
-    clean: list[Event] = []
+        raise DataError("the session file has no list of events, or too long a one: take another copy")
+    done: dict[str, list[str]] = {name: [] for name in takes}  # what happened to each take
+    named: list[str] = []  # words that came after the others
+    fitted: set[str] = set()  # words taught before the first judgement
+    judged = drifts = 0
     for number, event in enumerate(events):
         do = event["do"]
         keys = ("kind", *DRIFT_KEYS[event["kind"]]) if do == "drift" else KEYS[do]
         if set(event) != {"do", *keys}:
-            raise DataError(f"event {number} of the session file has the keys {sorted(event)}")
-        word, take = event.get("word"), event.get("take")
-        if word is not None and word not in session.words:
-            raise DataError(f"event {number} of the session file is about {word!r}, which is none of its words")
-        if take is not None:
-            before = {"teach": set(), "say": set(), "judge": {"say"}}[do]
-            if done[take] != before:
-                raise DataError(f"event {number} of the session file cannot have happened: {do} {take}")
-            done[take].add(do)
+            raise DataError(f"event {number} of the session file has the keys {shown(list(event))}")
+        for key in {"word", "old"} & set(keys):
+            if event[key] not in words:
+                raise DataError(f"event {number} of the session file is about {shown(event[key])}, none of its words")
+        if "take" in keys:
+            if done[event["take"]] != (["say"] if do == "judge" else []):
+                raise DataError(f"event {number} of the session file cannot have happened: {do} {event['take']}")
+            done[event["take"]].append(do)
         if do == "drift":
+            drifts += 1
             _check_drift(event)
-        clean.append(dict(event))
+        if do == "word" or (do == "drift" and event["kind"] == "new-word"):
+            named.append(event["word"])
+        judged += do == "judge"
+        if do == "teach" and not judged:
+            fitted.add(event["word"])
     if idle := [name for name, what in done.items() if not what]:
         raise DataError(f"the session file holds takes that nothing happened to: {', '.join(idle[:5])}")
-    session.events = clean
-    if session.started and session.missing():
-        raise DataError(f"the session file has answers but lacks lessons: {session.missing()}")
-    return clean
+    if drifts > MOST_DRIFTS or len(set(named)) < len(named):
+        raise DataError(f"the session file has {drifts} drifts, or names a word twice: take another copy")
+    late = [word for word in words if word not in fitted and word not in named]
+    if judged and (late or not fitted):
+        raise DataError(f"the session file has answers that were judged before {shown(late or words)} was taught")
+    return [dict(event) for event in events]
 
 
 def _check_drift(event: Event) -> None:
     from tmlcd_core.experiments.live.drifts import FAULTS
 
-    for key in ("old", "new", "word"):
-        if key in event and clean_name(event[key]) != event[key]:
-            raise DataError(f"the session file has a drift with the word {event[key]!r}")
-    if event["kind"] == "fault" and event["effect"] not in FAULTS:
-        raise DataError(f"the session file has a fault {event['effect']!r}, which there is not")
-    if "strength" in event:
+    if event["kind"] == "class-change" and (clean_name(event["new"]) != event["new"] or event["new"] == event["old"]):
+        raise DataError(f"the session file has {shown(event['new'])} said for {shown(event['old'])}")
+    if event["kind"] == "fault":
+        if event["effect"] not in FAULTS:
+            raise DataError(f"the session file has a fault {shown(event['effect'])}, which there is not")
         real_number("strength", event["strength"], 0.0, 1.0)

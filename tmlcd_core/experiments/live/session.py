@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import time
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ from tmlcd_core.learners import StreamLearner
 FEWEST_WORDS, MOST_WORDS = 2, 10
 LONGEST_NAME = 40  # characters
 MOST_TAKES = 300  # of 1.4 s each 13 MB
+MOST_DRIFTS = 200
 GOOD_START = 3  # takes a word from which on it is worth listening
 
 Event = dict[str, Any]
@@ -80,7 +82,7 @@ class LiveSession:
         self._pupils: dict[str, Pupil] | None = None
         self.settings = LiveSettings()
         self.learners: tuple[str, ...] = ()
-        self.extractor = ""
+        self.extractor = DEFAULT_VOICE
         self.change(extractor, learners, settings or LiveSettings())
         for word in words:
             self._name(word)
@@ -173,6 +175,8 @@ class LiveSession:
         late = ("word", "drift") if self.started else ("drift",)  # words that may be met without having been taught
         later = {event.get("word") for event in self.events if event["do"] in late}
         absent = [word for word, count in self.counts().items() if not count and word not in later]
+        if not any(self.counts().values()):
+            absent = self.words
         if not absent:
             return None
         names = ", ".join(f"“{word}”" for word in absent)
@@ -248,6 +252,8 @@ class LiveSession:
         hand over the microphone. `speaker`: somebody else speaks. `fault` (effect, strength): the session does this
         to every later take itself. `end`: all is as it was, and a fault is over.
         """
+        if sum(event["do"] == "drift" for event in self.events) >= MOST_DRIFTS:
+            raise DataError(f"a session has at most {MOST_DRIFTS} drifts: save it, forget it and begin another")
         event, guide = describe_drift(self, kind, what)
         if kind == "new-word":
             self._name(event["word"])
@@ -350,11 +356,15 @@ class LiveSession:
         return [event for event in self.events if event.get("take") == take]
 
     def _lasting(self, take: str, event: Event, word: str | None) -> None:
-        """Once answers are judged, every word that they were judged against keeps a take."""
-        taught = event["do"] == "teach"
-        if taught and self.started and event["word"] != word and self.counts()[event["word"]] == 1:
+        """Once answers are judged, every word keeps one of the takes that the learners were fitted on."""
+        if not self.started or event["do"] != "teach" or event["word"] == word:
+            return
+        fitted = itertools.takewhile(lambda past: past["do"] != "judge", self.events)
+        same = [past["take"] for past in fitted if past["do"] == "teach" and past["word"] == event["word"]]
+        if same == [take]:
             raise DataError(
-                f"take {take} is the last of {event['word']!r}, and answers have been judged by it: teach another first"
+                f"take {take} is the last of {event['word']!r} from before the first judgement, and answers have been "
+                "judged by it: keep it, or take the judgements back first"
             )
 
     def _admit(self, take: Take) -> str:

@@ -15,6 +15,18 @@ from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, 
 from tmlcd_core.validation import one_of, real_number, whole_number
 
 LEARNERS = ("cit", "active", "hybrid")
+RANGES: dict[str, tuple[Any, Any]] = {  # of the page's widgets and of session files; ints are of whole numbers
+    "batch": (1, 20),
+    "warmup": (4, 60),
+    "max_size": (5, 300),
+    "window": (5, 300),
+    "k": (1, 15),
+    "threshold": (0.0, 30.0),
+    "accuracy": (0.5, 1.0),
+    "margin": (0.01, 0.2),
+    "horizon": (20, 200),  # the calibration's time and memory grow with horizon / batch / false_alarms
+    "false_alarms": (0.01, 0.2),
+}
 RUNS = 4_000  # simulated streams behind an expected delay
 USUAL = (0.1, 0.9)  # quantiles of the delay between which the alarm is expected
 
@@ -27,6 +39,8 @@ class LiveSettings:
     that leaves fewer than 5 samples leaves the learner as it is, so a shorter batch could alarm in vain.) With so few,
     v0 is kept 0.08 from 1, the exact binomial likelihood takes the place of the normal approximation, and only
     drops are looked for, by Active too.
+
+    Values outside RANGES are refused with a ConfigError, before anything is computed from them.
 
     Parameters
     ----------
@@ -65,19 +79,13 @@ class LiveSettings:
     weights: str = "uniform"
 
     def __post_init__(self) -> None:
-        whole_number("batch", self.batch, 1, 1_000)
-        whole_number("warmup", self.warmup, 1, 1_000)
-        whole_number("horizon", self.horizon, self.batch, 10_000)
-        whole_number("max_size", self.max_size, 5, 10_000)
-        whole_number("window", self.window, 5, 10_000)
-        real_number("accuracy", self.accuracy, 0.0, 1.0)
-        real_number("false_alarms", self.false_alarms, 0.001, 0.5)
-        real_number("margin", self.margin, 1e-6, 0.5)
         one_of("weights", self.weights, ("uniform", "distance"))
-        if self.threshold is not None:
-            real_number("threshold", self.threshold, 0.0)
-        if self.k != "sqrt":
-            whole_number("k", self.k, 1, 1_000)
+        for name, limits in RANGES.items():
+            value = getattr(self, name)
+            if (name == "threshold" and value is None) or (name == "k" and isinstance(value, str) and value == "sqrt"):
+                continue
+            check = whole_number if isinstance(limits[0], int) else real_number
+            object.__setattr__(self, name, check(name, value, *limits))
 
     @property
     def h(self) -> float:
