@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: run classroom test test-slow notebooks notebooks-refresh firmware-test arm-tools lint bench screenshots browser \
-	clean
+	lock clean
 
 run: $(VENV)/.run
 	$(BIN)/python -m streamlit run app.py
@@ -39,6 +39,15 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# requirements.txt and all that it needs, with hashes, for every Python from 3.11 on and every system. torch and torchvision are
+# left out: their builds, and so their hashes, differ by index. What they need themselves (without CUDA) is in it.
+TORCH_NEEDS := filelock fsspec jinja2 networkx setuptools==80.9.0 sympy typing-extensions
+lock: $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.8
+	{ grep -v '^torch' requirements.txt; printf '%s\n' $(TORCH_NEEDS); } | $(BIN)/uv pip compile - --quiet --universal \
+		--python-version 3.11 --fork-strategy fewest --generate-hashes --no-annotate --custom-compile-command "make lock" \
+		--output-file requirements.lock
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

@@ -1,12 +1,15 @@
 """The project itself: layers, imports, the package."""
 
 import ast
-import os
+import re
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tmlcd_core"
@@ -97,20 +100,62 @@ def test_public_names_resolve():
         _ = tmlcd_core.nonsense
 
 
-def test_installed_package_works_on_its_own(tmp_path):
-    """`pip install .` into an empty folder; the library then runs from there, without the repository."""
-    source = tmp_path / "source"
-    subprocess.run(["git", "clone", "-q", str(ROOT), str(source)], check=True)
-    target = tmp_path / "site"
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index"]
-    subprocess.run([*pip, "--target", str(target), str(source)], check=True, capture_output=True)
-    code = """
-import numpy as np, tmlcd_core
-from tmlcd_core import HybridTinyKNN
-X = np.eye(4); model = HybridTinyKNN().fit(X, list("abab"))
-print(tmlcd_core.__file__, model.predict(X[:1])[0])
-"""
-    env = {**os.environ, "PYTHONPATH": str(target)}
-    where, label = python(code, cwd=tmp_path, env=env).split()
-    assert where.startswith(str(target))
-    assert label in "ab"
+# ---------------------------------------------------------------- the lock
+
+PYTHONS = ("3.11", "3.12", "3.13")  # that the pinned versions support
+
+
+def locked() -> dict[str, tuple[Requirement, int]]:
+    """Requirement and number of hashes of every package in the lock, by its name."""
+    text = (ROOT / "requirements.lock").read_text("utf-8").replace("\\\n", " ")
+    found = {}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            stated, *hashes = re.split(r"\s+--hash=sha256:", line)
+            assert all(re.fullmatch(r"[0-9a-f]{64}", digest.strip()) for digest in hashes)
+            requirement = Requirement(stated)
+            assert canonicalize_name(requirement.name) not in found, "one version for every Python"
+            found[canonicalize_name(requirement.name)] = requirement, len(hashes)
+    return found
+
+
+def requirements() -> list[Requirement]:
+    lines = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
+    return [Requirement(line) for line in lines if line and not line.startswith("#")]
+
+
+def test_lock_has_every_requirement_but_torch_with_its_version_and_hashes():
+    lock = locked()
+    assert not {"torch", "torchvision"} & set(lock), "their builds differ by index"
+    for wanted in requirements():
+        if wanted.name not in ("torch", "torchvision"):
+            found, hashes = lock[canonicalize_name(wanted.name)]
+            assert found.specifier == wanted.specifier and hashes
+    assert all(hashes for _, hashes in lock.values())
+
+
+@pytest.mark.parametrize("python_version", PYTHONS)
+def test_lock_is_closed_for_every_python(python_version):
+    """What a locked package needs, or torch without CUDA, is locked in a version that it accepts."""
+    lock = locked()
+    place = {"python_version": python_version, "python_full_version": f"{python_version}.0", "extra": ""}
+    for name in [*lock, "torch", "torchvision"]:
+        if name in lock and (marker := lock[name][0].marker) and not marker.evaluate(place):
+            continue
+        try:
+            needed = [Requirement(text) for text in metadata.requires(name) or []]
+        except metadata.PackageNotFoundError:  # of another Python or system than this one
+            assert lock[name][0].marker
+            continue
+        for need in needed:
+            if re.match("nvidia|cuda|triton|torch$", need.name) or (need.marker and not need.marker.evaluate(place)):
+                continue
+            found = lock[canonicalize_name(need.name)][0]
+            assert found.marker is None or found.marker.evaluate(place), f"{name} needs {need}"
+            version = str(found.specifier).removeprefix("==")
+            assert need.specifier.contains(version, prereleases=True), f"{name} needs {need}, locked is {version}"
+
+
+def test_lock_and_requirements_name_no_index():
+    for name in ("requirements.lock", "requirements.txt", "requirements-dev.txt"):
+        assert not re.search(r"https?:|--(extra-)?index|--find-links", (ROOT / name).read_text("utf-8"))

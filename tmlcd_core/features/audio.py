@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.errors import AudioError, ConfigError
 from tmlcd_core.features.opening import open_source
+from tmlcd_core.optional_packages import require
 
 MIN_RATE, MAX_RATE = 4_000, 192_000  # Hz; resampling from an absurd rate would eat the memory
 MAX_CHANNELS = 32  # libsndfile takes 1,024: a second of them would be 800 MB
@@ -42,6 +43,7 @@ def read_sound(source: str | Path | bytes | BinaryIO, seconds: float) -> tuple[N
 
     With them come their rate, the length in seconds that the whole recording claims, and what to call it.
     """
+    require("soundfile")
     import soundfile
 
     with open_source(source, AudioError) as (file, name):
@@ -71,6 +73,7 @@ def make_clip(samples: ArrayLike, rate: int, sample_rate: int = 22_050, seconds:
     _check_target(sample_rate, seconds)
     mono = check_audio(samples, rate)[: math.ceil((seconds + MARGIN) * rate)]
     if rate != sample_rate:
+        require("soxr")
         import soxr
 
         mono = soxr.resample(mono, rate, sample_rate)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tmlcd_core.errors import DataError
 from tmlcd_core.features.opening import open_source
+from tmlcd_core.optional_packages import require
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -30,6 +31,7 @@ def load_image(source: str | Path | bytes | BinaryIO) -> NDArray[np.uint8]:
 
     Of an animation the first picture; transparent parts become white; 16-bit greys keep their high byte.
     """
+    require("PIL")
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     with open_source(source, DataError) as (file, name):
@@ -71,6 +73,7 @@ def fit_image(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _shorter_side(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    require("PIL")
     from PIL import Image
 
     height, width = image.shape[:2]
@@ -92,6 +95,7 @@ def _check_size(size: tuple[int, int], name: str) -> None:
 
 
 def _rgb(image: Image) -> NDArray[np.uint8]:
+    require("PIL")
     from PIL import Image
 
     if image.mode.startswith("I"):  # 16-bit grey; Pillow's own conversion would cut everything above 255
