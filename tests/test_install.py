@@ -114,8 +114,6 @@ def test_every_import_of_an_optional_package_asks_for_it_first():
             module = node.names[0].name if isinstance(node, ast.Import) else node.module or ""
             if (root := module.partition(".")[0]) in PACKAGES and path.name != "rebuild_stem.py":
                 assert f'require("{root}")' in text, f"{path}: {root}"
-    undeclared = set(DEPENDENCIES) | {"joblib", "sklearn"}
-    assert not undeclared & set(PACKAGES)
 
 
 def test_a_missing_package_is_an_import_error_that_names_the_command(monkeypatch):
@@ -197,8 +195,8 @@ def test_a_command_names_the_extra_that_it_lacks(asked, extra, installed):
 LIBRARY = {
     "river": "from tmlcd_core.datasets.synthetic import sea_stream; sea_stream(10)",
     "torch": "from tmlcd_core.features.stem import torch_stem; torch_stem((1,))",
-    "soxr": "from tmlcd_core.features.audio import make_clip; make_clip([0.0] * 8000, 8000)",
-    "soundfile": "from tmlcd_core.features.audio import load_audio; load_audio(b'RIFF')",
+    "soxr": "from tmlcd_core.features.audio import make_clip; make_clip([0.0, 0.5] * 4000, 8000)",
+    "soundfile": "from tmlcd_core.features.audio import load_clip; load_clip(b'RIFF')",
     "pillow": "from tmlcd_core.features.images import load_image; load_image(b'png')",
     "plotly": "from tmlcd_core.viz.written import written; written([], {})",
     "matplotlib": "from tmlcd_core.viz.printed import _figure; _figure(1.0)",
