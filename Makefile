@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: run classroom test test-slow notebooks notebooks-refresh firmware-test arm-tools lint bench screenshots browser \
-	lock clean
+	lock check clean
 
 run: $(VENV)/.run
 	$(BIN)/python -m streamlit run app.py
@@ -34,6 +34,12 @@ notebooks-refresh: $(VENV)/.notebooks
 # The exported C code with GNU's compiler and QEMU as well; `make test` runs it with what PyPI has.
 firmware-test: $(VENV)/.dev arm-tools
 	$(BIN)/python -m pytest -n 2 tests/test_budget.py tests/test_export.py tests/test_firmware.py tests/test_c_fuzz.py
+
+# Before a commit, in two minutes on two cores: style, types, and the tests of the algorithms and of the project itself.
+FAST := $(addprefix tests/test_,project.py install.py condense.py knn.py cusum.py calibration.py detectors.py learners.py \
+	state_machine.py bad_input.py river_learner.py river.py svm.py scenarios.py evaluation.py trial.py viz_cusum.py)
+check: lint
+	$(BIN)/python -m pytest -n 2 -m "not slow and not browser" $(FAST) tmlcd_core/knn tmlcd_core/drift tmlcd_core/learners
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -193,6 +193,7 @@ def test_a_command_names_the_extra_that_it_lacks(asked, extra, installed):
 
 
 LIBRARY = {
+    "tmlcd_core.river": "import tmlcd_core.river",
     "river": "from tmlcd_core.datasets.synthetic import sea_stream; sea_stream(10)",
     "torch": "from tmlcd_core.features.stem import torch_stem; torch_stem((1,))",
     "soxr": "from tmlcd_core.features.audio import make_clip; make_clip([0.0, 0.5] * 4000, 8000)",
@@ -213,4 +214,7 @@ def test_a_function_names_the_extra_that_it_lacks(installed):
     assert set(found) == set(LIBRARY)
     for name, (kind, message) in found.items():
         assert kind == ("AudioError" if name == "sounddevice" else "MissingPackageError")
-        assert re.search(rf'the package {name} is not installed: pip install "tmlcd-core\[\w+\]"', message), message
+        assert re.search(
+            rf'the package {name.removeprefix("tmlcd_core.")} is not installed: pip install "tmlcd-core\[\w+\]"',
+            message,
+        ), message

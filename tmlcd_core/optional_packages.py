@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 
 from tmlcd_core.errors import MissingPackageError
 
@@ -30,7 +31,7 @@ def missing_package(module: str) -> str | None:
     >>> missing_package("river") is None
     True
     """
-    if importlib.util.find_spec(module):
+    if sys.modules.get(module) or importlib.util.find_spec(module):
         return None
     package, extra = PACKAGES[module]
     return f'the package {package} is not installed: pip install "tmlcd-core[{extra}]" (or: pip install {package})'
