@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: run classroom test test-slow notebooks notebooks-refresh firmware-test arm-tools lint bench screenshots browser \
-	lock check clean
+	lock check capymoa-test clean
 
 run: $(VENV)/.run
 	$(BIN)/python -m streamlit run app.py
@@ -40,6 +40,13 @@ FAST := $(addprefix tests/test_,project.py install.py condense.py knn.py cusum.p
 	state_machine.py bad_input.py river_learner.py river.py svm.py scenarios.py evaluation.py trial.py viz_cusum.py)
 check: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow and not browser" $(FAST) tmlcd_core/knn tmlcd_core/drift tmlcd_core/learners
+
+# CapyMOA needs Java and pandas 2: an environment of its own.
+CAPYMOA := .venv-capymoa
+capymoa-test: $(VENV)/.dev
+	test -x $(CAPYMOA)/bin/python || $(PYTHON) -m venv $(CAPYMOA)
+	$(CAPYMOA)/bin/python -m pip install --quiet --disable-pip-version-check ".[capymoa]"
+	TMLCD_CAPYMOA_PYTHON=$(CAPYMOA)/bin/python $(BIN)/python -m pytest tests/test_capymoa.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -91,4 +98,4 @@ arm-tools:
 		|| echo "*** NO arm-none-eabi-gcc OR qemu-system-arm: their tests will be skipped ***"
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(CAPYMOA) .pytest_cache .mypy_cache .ruff_cache .hypothesis

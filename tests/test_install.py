@@ -194,6 +194,7 @@ def test_a_command_names_the_extra_that_it_lacks(asked, extra, installed):
 
 LIBRARY = {
     "tmlcd_core.river": "import tmlcd_core.river",
+    "tmlcd_core.capymoa": "import tmlcd_core.capymoa",
     "river": "from tmlcd_core.datasets.synthetic import sea_stream; sea_stream(10)",
     "torch": "from tmlcd_core.features.stem import torch_stem; torch_stem((1,))",
     "soxr": "from tmlcd_core.features.audio import make_clip; make_clip([0.0, 0.5] * 4000, 8000)",

@@ -75,9 +75,7 @@ def test_progressive_val_score_is_the_accuracy_of_the_same_predictions():
         model.learn_one(x, label)
     trace = tmlcd_core.HybridTinyKNN().fit(X[:100], y[:100]).run(X[100:], y[100:])
     right = np.sum(start[2:]) + np.sum(trace.predictions == y[100:])
-    assert scored == pytest.approx(
-        right / (len(y) - 1)
-    )  # river does not count the first sample: there is no prediction
+    assert scored == pytest.approx(right / (len(y) - 1)), "river leaves out the first sample: it has no prediction"
     assert scored > 0.7
 
 

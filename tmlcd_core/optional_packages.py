@@ -10,6 +10,7 @@ from tmlcd_core.errors import MissingPackageError
 # module: (its name on PyPI, the extra of tmlcd-core that brings it); pyproject.toml holds the versions
 PACKAGES = {
     "PIL": ("pillow", "data"),
+    "capymoa": ("capymoa", "capymoa"),
     "distributed": ("distributed", "cluster"),
     "espeakng_loader": ("espeakng-loader", "data"),
     "matplotlib": ("matplotlib", "figures"),
