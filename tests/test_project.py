@@ -1,15 +1,20 @@
 """The project itself: layers, imports, the package."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tmlcd_core.cli import command as command_line
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tmlcd_core"
@@ -161,3 +166,69 @@ def test_lock_is_closed_for_every_python(python_version):
 def test_lock_and_requirements_name_no_index():
     for name in ("requirements.lock", "requirements.txt", "requirements-dev.txt"):
         assert not re.search(r"https?:|--(extra-)?index|--find-links", (ROOT / name).read_text("utf-8"))
+
+
+# ---------------------------------------------------------------- around the code
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflow_runs_what_exists_on_supported_pythons(path):
+    workflow = yaml.safe_load(path.read_text("utf-8"))
+    (job,) = workflow["jobs"].values()
+    assert workflow["permissions"] == {"contents": "read"} and job["timeout-minutes"]
+    assert job["strategy"]["matrix"]["python"] == [PYTHONS[0], PYTHONS[-1]]
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
+    for command in commands:
+        program, *words = command.split()
+        if program == "make":
+            assert set(words) <= targets
+        elif "/" in program:
+            assert (ROOT / program).stat().st_mode & 0o100, f"{program} is not executable"
+        elif program == "tmlcd":
+            command_line._parser().parse_args(words)
+
+
+def test_there_are_workflows_to_check_test_and_build():
+    assert [path.stem for path in WORKFLOWS] == ["check", "test", "wheel"]
+
+
+def test_fast_tests_of_make_check_exist():
+    makefile = (ROOT / "Makefile").read_text("utf-8").replace("\\\n", " ")
+    names = re.search(r"^FAST := \$\(addprefix tests/test_,(.+)\)$", makefile, re.M)[1].split()
+    assert len(names) > 10 and all((ROOT / "tests" / f"test_{name}").exists() for name in names)
+
+
+def test_pre_commit_runs_the_tools_of_make_lint():
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
+    assert repository["repo"] == "local", "no second list of versions"
+    entries = {hook["entry"].removesuffix(" --fix") for hook in repository["hooks"]}
+    assert entries == {".venv/bin/ruff check", ".venv/bin/ruff format", ".venv/bin/mypy"}
+
+
+def test_devcontainer_makes_the_environment_of_the_tests():
+    made = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text("utf-8"))
+    assert made["postCreateCommand"].endswith("make .venv/.dev")
+    assert any(f":{version}-" in made["image"] for version in PYTHONS)
+
+
+def test_citation_names_the_paper_and_no_second_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert "version" not in citation, "it stands in tmlcd_core/__init__.py"
+    assert citation["authors"] == project["authors"] and citation["license"] == project["license"]
+    paper = citation["preferred-citation"]
+    assert paper["title"] == "Tiny Machine Learning for Concept Drift"
+    assert [author["family-names"] for author in paper["authors"]] == ["Disabato", "Roveri"]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")), ids=lambda path: path.stem
+)
+def test_issue_form_has_what_github_wants(path):
+    form = yaml.safe_load(path.read_text("utf-8"))
+    assert form["name"] and form["description"]
+    assert all(part["type"] in ("textarea", "input") and part["attributes"]["label"] for part in form["body"])
+    assert len({part["id"] for part in form["body"]}) == len(form["body"])
