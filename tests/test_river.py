@@ -107,6 +107,24 @@ def test_features_may_come_and_go_and_count_as_zero_where_they_lack():
     np.testing.assert_array_equal(np.sort(lacking.learner.samples_.sum(1)), np.sort(full.learner.samples_.sum(1)))
 
 
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_learner_widened_in_the_middle_of_a_stream_equals_one_that_knew_the_zeros(name):
+    X0, y0, X, y = gaussian_stream(n0=60, n=600, d=5, change=350)
+    X0[:, 3:], X[:300, 3:] = 0, 0
+    wide = getattr(tmlcd_core, name)().fit(X0, y0)
+    expected = wide.run(X, y)
+    narrow = getattr(tmlcd_core, name)().fit(X0[:, :3], y0)
+    first = narrow.run(X[:250, :3], y[:250]).predictions.tolist()
+    first += [narrow.observe(x, label) for x, label in zip(X[250:300, :3], y[250:300], strict=True)]
+    narrow.widen(5)
+    first += [narrow.observe(x, label) for x, label in zip(X[300:400], y[300:400], strict=True)]
+    assert first + narrow.run(X[400:], y[400:]).predictions.tolist() == expected.predictions.tolist()
+    np.testing.assert_array_equal(narrow.samples_, wide.samples_)
+    assert narrow.memory_bytes() == wide.memory_bytes()
+    with pytest.raises(ConfigError, match="n_features=4"):
+        narrow.widen(4)
+
+
 def test_a_refused_sample_changes_nothing():
     pairs, _, _ = stream(n0=10, n=20, change=None)
     model = native.CondensingInTime(initial=15)
