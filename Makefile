@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: run classroom test test-slow notebooks notebooks-refresh firmware-test arm-tools lint bench screenshots browser \
-	clean
+	lock check capymoa-test clean
 
 run: $(VENV)/.run
 	$(BIN)/python -m streamlit run app.py
@@ -35,10 +35,32 @@ notebooks-refresh: $(VENV)/.notebooks
 firmware-test: $(VENV)/.dev arm-tools
 	$(BIN)/python -m pytest -n 2 tests/test_budget.py tests/test_export.py tests/test_firmware.py tests/test_c_fuzz.py
 
+# Before a commit, in two minutes on two cores: style, types, and the tests of the algorithms and of the project itself.
+FAST := $(addprefix tests/test_,project.py install.py condense.py knn.py cusum.py calibration.py detectors.py learners.py \
+	state_machine.py bad_input.py river_learner.py river.py svm.py scenarios.py evaluation.py trial.py viz_cusum.py)
+check: lint
+	$(BIN)/python -m pytest -n 2 -m "not slow and not browser" $(FAST) tmlcd_core/knn tmlcd_core/drift tmlcd_core/learners
+
+# CapyMOA needs Java and pandas 2: an environment of its own.
+CAPYMOA := .venv-capymoa
+capymoa-test: $(VENV)/.dev
+	test -x $(CAPYMOA)/bin/python || $(PYTHON) -m venv $(CAPYMOA)
+	$(CAPYMOA)/bin/python -m pip install --quiet --disable-pip-version-check ".[capymoa]"
+	TMLCD_CAPYMOA_PYTHON=$(CAPYMOA)/bin/python $(BIN)/python -m pytest tests/test_capymoa.py
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# requirements.txt and all that it needs, with hashes, for every Python from 3.11 on and every system. torch and torchvision are
+# left out: their builds, and so their hashes, differ by index. What they need themselves (without CUDA) is in it.
+TORCH_NEEDS := filelock fsspec jinja2 networkx setuptools==80.9.0 sympy typing-extensions
+lock: $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.8
+	{ grep -v '^torch' requirements.txt; printf '%s\n' $(TORCH_NEEDS); } | $(BIN)/uv pip compile - --quiet --universal \
+		--python-version 3.11 --fork-strategy fewest --generate-hashes --no-annotate --custom-compile-command "make lock" \
+		--output-file requirements.lock
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
@@ -76,4 +98,4 @@ arm-tools:
 		|| echo "*** NO arm-none-eabi-gcc OR qemu-system-arm: their tests will be skipped ***"
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(CAPYMOA) .pytest_cache .mypy_cache .ruff_cache .hypothesis

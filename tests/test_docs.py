@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 import urllib.request
+from importlib import metadata
 from pathlib import Path
 from urllib.error import HTTPError
 
@@ -19,6 +20,7 @@ from benchmarks import readme_results
 from benchmarks.appserver import free_port, wait_until_healthy
 from pages.menu import HOME, PAGES
 from pages.shell.start_options import StartOptions, parse_start_options
+from tmlcd_core import __version__
 from tmlcd_core.cli import command
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,7 +28,6 @@ README, CONTRIBUTING, CHANGELOG, SECURITY = (
     (ROOT / f"{name}.md").read_text("utf-8") for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY")
 )
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
-VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
 ALL = {"README": README, "CONTRIBUTING": CONTRIBUTING, "CHANGELOG": CHANGELOG, "SECURITY": SECURITY}
 MADE_BY_COMMANDS = {".venv", "firmware"}
 
@@ -89,7 +90,7 @@ def test_the_readme_has_its_parts_in_order_and_stays_short():
 def test_the_changelog_knows_the_version():
     versions = re.findall(r"^## \[([^]]+)\](?: - (\d{4}-\d\d-\d\d))?$", CHANGELOG, re.M)
     assert versions[0] == ("Unreleased", "")
-    assert versions[1][0] == VERSION and versions[1][1]
+    assert versions[1][0] == __version__ and versions[1][1]
     kinds = set(re.findall(r"^### (.+)$", CHANGELOG, re.M))
     assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
@@ -102,6 +103,22 @@ def test_notice_names_what_is_not_ours():
         assert words in notice
     assert "Redistribution and use in source and binary forms" in stem, "the licence of the weights goes with them"
     assert (ROOT / "LICENSE").read_text("utf-8").startswith("BSD 3-Clause License")
+
+
+def test_notice_names_every_requirement_under_the_gpl_or_lgpl():
+    notice = (ROOT / "NOTICE").read_text("utf-8")
+    found = {}
+    for line in (ROOT / "requirements.txt").read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            name = line.partition("==")[0]
+            known = metadata.metadata(name)
+            stated = " ".join([known.get("License-Expression") or "", *known.get_all("Classifier", [])])
+            if "GPL" in stated or "General Public" in stated:
+                found[name] = known.get("License-Expression")
+    assert "soxr" in found
+    for name, licence in found.items():
+        assert f"{name} ({licence})" in notice
+    assert "libsndfile (LGPL-2.1-or-later)" in notice, "soundfile's wheel brings it"
 
 
 # ---------------------------------------------------------------- numbers

@@ -1,18 +1,27 @@
 """The project itself: layers, imports, the package."""
 
 import ast
-import os
+import json
+import re
 import subprocess
 import sys
+import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tmlcd_core.cli import command as command_line
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tmlcd_core"
 # Higher layers may import lower ones (design, "The layers"); what is not listed is below them all.
-LAYERS = ["cli", "viz", "experiments", "mcu", "datasets", "features", "learners", "drift", "knn"]
+LAYERS = ["cli", "capymoa", "river", "viz", "experiments", "mcu", "datasets", "features", "learners", "drift", "knn"]
 HEAVY = {
+    "capymoa",
     "torch",
     "torchvision",
     "librosa",
@@ -62,7 +71,8 @@ def test_layers_import_downwards_only(path):
             assert layer_of(name) >= own, f"{module} imports {name}, a higher layer"
         root = name.split(".")[0]
         assert root not in ("streamlit", "pages", "app"), f"{module} imports {root}"
-        assert not (at_load and root in HEAVY), f"{module} imports {root} when it is loaded: do it inside a function"
+        if module != f"tmlcd_core.{root}":  # tmlcd_core.river subclasses river's classes, tmlcd_core.capymoa CapyMOA's
+            assert not (at_load and root in HEAVY), f"{module} imports {root} when it is loaded: do so in a function"
 
 
 def test_messages_of_errors_end_without_a_full_stop():
@@ -97,23 +107,128 @@ def test_public_names_resolve():
         _ = tmlcd_core.nonsense
 
 
-def test_installed_package_works_on_its_own(tmp_path):
-    """`pip install .` into an empty folder; the library then runs from there, without the repository."""
-    source = tmp_path / "source"
-    subprocess.run(["git", "clone", "-q", str(ROOT), str(source)], check=True)
-    target = tmp_path / "site"
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index"]
-    subprocess.run([*pip, "--target", str(target), str(source)], check=True, capture_output=True)
-    code = """
-import numpy as np, tmlcd_core
-from tmlcd_core import HybridTinyKNN
-from tmlcd_core.mcu import export_firmware
-X = np.eye(4); model = HybridTinyKNN().fit(X, list("abab"))
-files = export_firmware(model).files
-print(tmlcd_core.__file__, model.predict(X[:1])[0], files["LICENSE"].split()[0], files["NOTICE"].split()[0])
-"""
-    env = {**os.environ, "PYTHONPATH": str(target)}
-    where, label, *licences = python(code, cwd=tmp_path, env=env).split()
-    assert licences == ["BSD", "TML-CD"], "the wheel brings LICENSE and NOTICE for exported projects"
-    assert where.startswith(str(target))
-    assert label in "ab"
+# ---------------------------------------------------------------- the lock
+
+PYTHONS = ("3.11", "3.12", "3.13")  # that the pinned versions support
+
+
+def locked() -> dict[str, tuple[Requirement, int]]:
+    """Requirement and number of hashes of every package in the lock, by its name."""
+    text = (ROOT / "requirements.lock").read_text("utf-8").replace("\\\n", " ")
+    found = {}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            stated, *hashes = re.split(r"\s+--hash=sha256:", line)
+            assert all(re.fullmatch(r"[0-9a-f]{64}", digest.strip()) for digest in hashes)
+            requirement = Requirement(stated)
+            assert canonicalize_name(requirement.name) not in found, "one version for every Python"
+            found[canonicalize_name(requirement.name)] = requirement, len(hashes)
+    return found
+
+
+def requirements() -> list[Requirement]:
+    lines = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
+    return [Requirement(line) for line in lines if line and not line.startswith("#")]
+
+
+def test_lock_has_every_requirement_but_torch_with_its_version_and_hashes():
+    lock = locked()
+    assert not {"torch", "torchvision"} & set(lock), "their builds differ by index"
+    for wanted in requirements():
+        if wanted.name not in ("torch", "torchvision"):
+            found, hashes = lock[canonicalize_name(wanted.name)]
+            assert found.specifier == wanted.specifier and hashes
+    assert all(hashes for _, hashes in lock.values())
+
+
+@pytest.mark.parametrize("python_version", PYTHONS)
+def test_lock_is_closed_for_every_python(python_version):
+    """What a locked package needs, or torch without CUDA, is locked in a version that it accepts."""
+    lock = locked()
+    place = {"python_version": python_version, "python_full_version": f"{python_version}.0", "extra": ""}
+    for name in [*lock, "torch", "torchvision"]:
+        if name in lock and (marker := lock[name][0].marker) and not marker.evaluate(place):
+            continue
+        try:
+            needed = [Requirement(text) for text in metadata.requires(name) or []]
+        except metadata.PackageNotFoundError:  # of another Python or system than this one
+            assert lock[name][0].marker
+            continue
+        for need in needed:
+            if re.match("nvidia|cuda|triton|torch$", need.name) or (need.marker and not need.marker.evaluate(place)):
+                continue
+            found = lock[canonicalize_name(need.name)][0]
+            assert found.marker is None or found.marker.evaluate(place), f"{name} needs {need}"
+            version = str(found.specifier).removeprefix("==")
+            assert need.specifier.contains(version, prereleases=True), f"{name} needs {need}, locked is {version}"
+
+
+def test_lock_and_requirements_name_no_index():
+    for name in ("requirements.lock", "requirements.txt", "requirements-dev.txt"):
+        assert not re.search(r"https?:|--(extra-)?index|--find-links", (ROOT / name).read_text("utf-8"))
+
+
+# ---------------------------------------------------------------- around the code
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflow_runs_what_exists_on_supported_pythons(path):
+    workflow = yaml.safe_load(path.read_text("utf-8"))
+    (job,) = workflow["jobs"].values()
+    assert workflow["permissions"] == {"contents": "read"} and job["timeout-minutes"]
+    assert job["strategy"]["matrix"]["python"] == [PYTHONS[0], PYTHONS[-1]]
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
+    for command in commands:
+        program, *words = command.split()
+        if program == "make":
+            assert set(words) <= targets
+        elif "/" in program:
+            assert (ROOT / program).stat().st_mode & 0o100, f"{program} is not executable"
+        elif program == "tmlcd":
+            command_line._parser().parse_args(words)
+
+
+def test_there_are_workflows_to_check_test_and_build():
+    assert [path.stem for path in WORKFLOWS] == ["check", "test", "wheel"]
+
+
+def test_fast_tests_of_make_check_exist():
+    makefile = (ROOT / "Makefile").read_text("utf-8").replace("\\\n", " ")
+    names = re.search(r"^FAST := \$\(addprefix tests/test_,(.+)\)$", makefile, re.M)[1].split()
+    assert len(names) > 10 and all((ROOT / "tests" / f"test_{name}").exists() for name in names)
+
+
+def test_pre_commit_runs_the_tools_of_make_lint():
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
+    assert repository["repo"] == "local", "no second list of versions"
+    entries = {hook["entry"].removesuffix(" --fix") for hook in repository["hooks"]}
+    assert entries == {".venv/bin/ruff check", ".venv/bin/ruff format", ".venv/bin/mypy"}
+
+
+def test_devcontainer_makes_the_environment_of_the_tests():
+    made = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text("utf-8"))
+    assert made["postCreateCommand"].endswith("make .venv/.dev")
+    assert any(f":{version}-" in made["image"] for version in PYTHONS)
+
+
+def test_citation_names_the_paper_and_no_second_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert "version" not in citation, "it stands in tmlcd_core/__init__.py"
+    assert citation["authors"] == project["authors"] and citation["license"] == project["license"]
+    paper = citation["preferred-citation"]
+    assert paper["title"] == "Tiny Machine Learning for Concept Drift"
+    assert [author["family-names"] for author in paper["authors"]] == ["Disabato", "Roveri"]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")), ids=lambda path: path.stem
+)
+def test_issue_form_has_what_github_wants(path):
+    form = yaml.safe_load(path.read_text("utf-8"))
+    assert form["name"] and form["description"]
+    assert all(part["type"] in ("textarea", "input") and part["attributes"]["label"] for part in form["body"])
+    assert len({part["id"] for part in form["body"]}) == len(form["body"])

@@ -24,7 +24,7 @@ from tmlcd_core.datasets.speech import (
     _utterances,
     spoken_text,
 )
-from tmlcd_core.errors import ConfigError, DataError, TmlcdError
+from tmlcd_core.errors import ConfigError, DataError, MissingPackageError, TmlcdError
 from tmlcd_core.features import Extractor
 
 RATE = 22_050
@@ -158,7 +158,7 @@ def test_espeak_is_loaded_late_and_never_into_this_process():
 
 def test_without_the_package_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "espeakng_loader", None)
-    with pytest.raises(DataError, match="pip install espeakng-loader"):
+    with pytest.raises(MissingPackageError, match="pip install espeakng-loader"):
         speak([Utterance("yes", "en", 50, 120)])
 
 

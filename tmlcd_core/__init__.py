@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tmlcd_core.drift import GeneralizedCusum, calibrate_threshold
-    from tmlcd_core.errors import AudioError, ConfigError, DataError, ExportError, TmlcdError
+    from tmlcd_core.errors import AudioError, ConfigError, DataError, ExportError, MissingPackageError, TmlcdError
     from tmlcd_core.knn import TinyKNN, condense
     from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, Trace
 
@@ -18,7 +18,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "drift": ("GeneralizedCusum", "calibrate_threshold"),
-    "errors": ("AudioError", "ConfigError", "DataError", "ExportError", "TmlcdError"),
+    "errors": ("AudioError", "ConfigError", "DataError", "ExportError", "MissingPackageError", "TmlcdError"),
     "knn": ("TinyKNN", "condense"),
     "learners": ("ActiveTinyKNN", "CondensingInTime", "HybridTinyKNN", "Trace"),
 }
@@ -33,6 +33,7 @@ __all__ = [
     "ExportError",
     "GeneralizedCusum",
     "HybridTinyKNN",
+    "MissingPackageError",
     "TinyKNN",
     "TmlcdError",
     "Trace",

@@ -19,3 +19,7 @@ class AudioError(DataError):
 
 class ExportError(TmlcdError, ValueError):
     """A model or a configuration that the C export cannot express, or that a board cannot hold."""
+
+
+class MissingPackageError(TmlcdError, ImportError):
+    """An optional package is not installed; the message names the install command."""

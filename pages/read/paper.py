@@ -1,7 +1,6 @@
 """Paper: every number and claim of the paper's Section 7 beside what this implementation measures."""
 
 import json
-from pathlib import Path
 
 import pandas as pd
 import streamlit as st
@@ -10,9 +9,10 @@ from pages.shell.start_options import start_options
 from pages.shell.visitor import is_local_visitor
 from pages.widgets import as_text, checked, faults_as_messages, table
 from pages.work import Work
+from tmlcd_core.shipped_data import PLACE
 from tmlcd_core.viz.paper import chart, from_json, in_words
 
-SHIPPED = Path(__file__).parents[2] / "data" / "paper" / "reproduction.json"
+SHIPPED = PLACE / "paper" / "reproduction.json"
 TABS = ["Table 1", "Figures", "Claims", "Run it here"]
 FIGURES = {"The three learners and NN-FC1": "algorithms", "What a small memory and a low rate cost": "approximation"}
 

@@ -1,4 +1,4 @@
-"""The command line: `python -m tmlcd_core COMMAND`.
+"""The command line: `tmlcd COMMAND`, or `python -m tmlcd_core COMMAND`.
 
 Every module of this package is one command: its `register(commands)` adds a parser with `add_command` and
 gives it a handler. A handler takes the parsed arguments and returns a `Report`; it raises a `TmlcdError`

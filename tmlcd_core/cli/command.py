@@ -22,7 +22,8 @@ from tmlcd_core.errors import TmlcdError
 from tmlcd_core.progress import fresh_line
 
 DONE, FAULT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-PROGRAM = "python -m tmlcd_core"
+# `tmlcd` where the package is installed
+PROGRAM = "tmlcd" if Path(sys.argv[0]).stem == "tmlcd" else "python -m tmlcd_core"
 
 
 @dataclasses.dataclass(frozen=True)

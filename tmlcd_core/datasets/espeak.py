@@ -62,11 +62,11 @@ def speak(utterances: Sequence[Utterance]) -> list[NDArray[np.int16]]:
     import numpy as np
 
     from tmlcd_core.errors import DataError
+    from tmlcd_core.optional_packages import require
 
-    try:
-        import espeakng_loader
-    except ImportError as error:
-        raise DataError("speech needs the package espeakng-loader: pip install espeakng-loader") from error
+    require("espeakng_loader")
+    import espeakng_loader
+
     command = [sys.executable, "-I", "-S", os.path.abspath(__file__), espeakng_loader.get_library_path()]
     # eSpeak cuts long paths: it finds its data in the working directory, whatever the name of that.
     folder = os.path.dirname(espeakng_loader.get_data_path())

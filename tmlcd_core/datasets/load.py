@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from tmlcd_core.datasets.cache import FeatureCache
 from tmlcd_core.datasets.dataset import Dataset, PartialSource, PreparedSource, Source
 from tmlcd_core.errors import ConfigError, DataError
+from tmlcd_core.optional_packages import require
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.validation import whole_number
 
@@ -257,6 +258,7 @@ class _Tally:
 def _resampled(clips: NDArray[np.float32], have: int | None, want: int) -> NDArray[np.float32]:
     if have is None or have == want:
         return clips
+    require("soxr")
     import soxr
 
     return np.stack([soxr.resample(clip, have, want) for clip in clips])

@@ -25,7 +25,9 @@ from tmlcd_core.datasets.cache import FeatureCache
 from tmlcd_core.datasets.dataset import Dataset, Source
 from tmlcd_core.datasets.load import load
 from tmlcd_core.errors import ConfigError, DataError
+from tmlcd_core.optional_packages import require
 from tmlcd_core.progress import Progress, silent
+from tmlcd_core.shipped_data import PLACE
 
 if TYPE_CHECKING:
     from tmlcd_core.features import Extractor
@@ -34,7 +36,6 @@ WORDS = ("yes", "no", "up", "stop")  # three to begin with; from the change on, 
 TRAIN, PER_CLASS = 100, 1500  # clips to begin with, and in the stream, per class (paper, Sec. 7.3)
 CLIPS = 2  # to hear, per word
 MAX_BYTES = 3_000_000
-PLACE = Path(__file__).resolve().parents[2] / "data"
 FILE = "default.pack"
 LEVELS = 255
 
@@ -151,6 +152,7 @@ def _levels(differences: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _write_clips(folder: Path, source: Source, rows: dict[str, int]) -> int:
+    require("soundfile")
     import soundfile
 
     with contextlib.suppress(DataError):  # no pack there yet, or a damaged one

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -20,6 +20,7 @@ from tmlcd_core.datasets.images import (
 )
 from tmlcd_core.datasets.points import PointsSource
 from tmlcd_core.errors import DataError
+from tmlcd_core.optional_packages import missing_package
 from tmlcd_core.progress import Progress, silent
 
 
@@ -50,16 +51,7 @@ def _speech(variant: Literal["clean", "normal", "very noisy"]) -> Callable[[Requ
     return open_speech
 
 
-def _needs(package: str, install: str) -> Callable[[], str | None]:
-    def missing() -> str | None:
-        if importlib.util.find_spec(package):
-            return None
-        return f"the package {install} is not installed; pip install {install}"
-
-    return missing
-
-
-_ESPEAK = _needs("espeakng_loader", "espeakng-loader")
+_ESPEAK = partial(missing_package, "espeakng_loader")
 
 SOURCES: dict[str, SourceInfo] = {
     "speech": SourceInfo(
@@ -72,7 +64,7 @@ SOURCES: dict[str, SourceInfo] = {
         "image",
         "1,797 handwritten digits of 8x8 pixels, from scikit-learn",
         lambda request: DigitsSource(),
-        _needs("sklearn", "scikit-learn"),
+        partial(missing_package, "PIL"),
     ),
     "cifar10": SourceInfo(
         "image",

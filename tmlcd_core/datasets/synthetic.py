@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.errors import ConfigError
+from tmlcd_core.optional_packages import require
 from tmlcd_core.validation import whole_number
 
 SEA_CONCEPTS = 4  # thresholds 8, 9, 7, 9.5 on the sum of the first two of three attributes (Street & Kim, 2001)
@@ -120,6 +121,7 @@ def hyperplane_stream(
     if dim < 2:
         raise ConfigError(f"dim={dim}; it must be at least 2")
     _check_share("noise", noise)
+    require("river")
     from river.datasets.synth import Hyperplane
 
     # sigma=0: the direction never turns back, so the drift is one long rotation.
@@ -154,6 +156,7 @@ def sea_stream(n: int = 4000, concepts: int = 4, noise: float = 0.1, seed: int =
     if not 1 <= concepts <= min(SEA_CONCEPTS, n):
         raise ConfigError(f"concepts={concepts}; SEA has 1 to {SEA_CONCEPTS}, each at least one point long")
     _check_share("noise", noise)
+    require("river")
     from river.datasets.synth import SEA
 
     starts = [n * i // concepts for i in range(concepts + 1)]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tmlcd_core.drift.detector import Cloneable
 from tmlcd_core.errors import DataError
 from tmlcd_core.validation import one_of, real_number, whole_number
 
@@ -41,7 +42,7 @@ def log_likelihood_ratio(
     )
 
 
-class GeneralizedCusum:
+class GeneralizedCusum(Cloneable):
     """Generalized CUSUM on batches of correct and incorrect predictions.
 
     The accuracy v0 before a change is estimated on the first `warmup` samples; after that each batch of n samples adds,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+import inspect
+from typing import Protocol, Self, runtime_checkable
 
 FEWEST_SAMPLES = 5  # an alarm that would leave fewer is recorded but does not touch T (authors' experiments)
 
@@ -42,3 +43,17 @@ class ChangeDetector(Protocol):
     def update(self, correct: bool, time: int) -> bool:
         """Take in one supervised sample; True raises the alarm."""
         ...
+
+
+class Cloneable:
+    """Cloning by parameters, as river and scikit-learn do it: a fresh detector that has seen nothing.
+
+    The parameters are those of `__init__`, each kept under its name. `copy.deepcopy` and `pickle` keep the state.
+    """
+
+    def clone(self) -> Self:
+        """A fresh detector with the same parameters."""
+        return type(self)(**{name: getattr(self, name) for name in inspect.signature(type(self)).parameters})
+
+    def __sklearn_clone__(self) -> Self:
+        return self.clone()

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tmlcd_core.drift.cusum import DIRECTIONS
-from tmlcd_core.drift.detector import FEWEST_SAMPLES
+from tmlcd_core.drift.detector import FEWEST_SAMPLES, Cloneable
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.validation import one_of, whole_number
 
 
-class RiverDetector:
+class RiverDetector(Cloneable):
     """Any of river's detectors, fed with 1 for an error and 0 for a hit.
 
     CUSUM estimates when a change began; river's detectors do not. At an alarm of theirs the accuracies since the last

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.errors import ConfigError
+from tmlcd_core.optional_packages import require
 
 if TYPE_CHECKING:
     from tmlcd_core.learners import Trace
@@ -81,6 +82,7 @@ class BestNNFC1:
 
 def knn_adwin(k: int = 5, window: int = 200) -> Any:
     """river's kNN over a window, which starts again when ADWIN finds that its errors have changed."""
+    require("river")
     from river import drift, neighbors
 
     from tmlcd_core.learners import RiverLearner

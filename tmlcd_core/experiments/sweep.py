@@ -25,6 +25,7 @@ from tmlcd_core.experiments.results import (
 )
 from tmlcd_core.experiments.scenario import Origin
 from tmlcd_core.experiments.stream import plan
+from tmlcd_core.optional_packages import require
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.validation import whole_number
 
@@ -166,10 +167,9 @@ def parallel(function: Callable[..., Any], arguments: list[tuple], jobs: int) ->
 
 @contextmanager
 def _dask_runs(todo: list[Task], address: str) -> Iterator[Iterator[tuple[int, Run]]]:
-    try:
-        from distributed import Client, as_completed
-    except ImportError:
-        raise ConfigError("--dask needs the package distributed; pip install distributed") from None
+    require("distributed")
+    from distributed import Client, as_completed
+
     try:
         client = Client(address, timeout=DASK_TIMEOUT, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.errors import AudioError, ConfigError
 from tmlcd_core.features.opening import decoding, open_source
+from tmlcd_core.optional_packages import require
 
 MIN_RATE, MAX_RATE = 4_000, 192_000  # Hz; resampling from an absurd rate would eat the memory
 MAX_CHANNELS = 32  # libsndfile takes 1,024: a second of them would be 800 MB
@@ -62,6 +63,7 @@ def sound_values(source: str | Path | bytes | BinaryIO, seconds: float = 1.0) ->
 @contextmanager
 def _opened(source: str | Path | bytes | BinaryIO) -> Iterator[tuple[Any, str]]:
     """A `soundfile.SoundFile` whose header has been checked, and what to call it; what fails is an `AudioError`."""
+    require("soundfile")
     import soundfile
 
     with open_source(source, AudioError) as (file, name):
@@ -89,6 +91,7 @@ def make_clip(samples: ArrayLike, rate: int, sample_rate: int = 22_050, seconds:
     _check_target(sample_rate, seconds)
     mono = check_audio(samples, rate)[: math.ceil((seconds + MARGIN) * rate)]
     if rate != sample_rate:
+        require("soxr")
         import soxr
 
         mono = soxr.resample(mono, rate, sample_rate)

@@ -24,6 +24,7 @@ from tmlcd_core.features.stem import (
     torch_stem,
     viridis_table,
 )
+from tmlcd_core.optional_packages import require
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.validation import whole_number
 
@@ -283,6 +284,7 @@ def _clip_parts(
 
 
 def _torch_maps(coloured: NDArray[np.float32], filters: tuple[int, ...]) -> NDArray[np.float32]:
+    require("torch")
     import torch
 
     with torch.inference_mode():

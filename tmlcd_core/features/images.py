@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tmlcd_core.errors import DataError
 from tmlcd_core.features.opening import decoding, open_source
+from tmlcd_core.optional_packages import require
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -52,6 +53,7 @@ def image_size(source: str | Path | bytes | BinaryIO) -> tuple[int, int]:
 @contextmanager
 def _opened(source: str | Path | bytes | BinaryIO) -> Iterator[Image]:
     """A Pillow image whose header has been checked; whatever fails with it is a `DataError`."""
+    require("PIL")
     from PIL import Image, UnidentifiedImageError
 
     with open_source(source, DataError) as (file, name):
@@ -109,6 +111,7 @@ def fit_image(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _shorter_side(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    require("PIL")
     from PIL import Image
 
     height, width = image.shape[:2]
@@ -130,6 +133,7 @@ def _check_size(image: Image, name: str) -> None:
 
 
 def _rgb(image: Image) -> NDArray[np.uint8]:
+    require("PIL")
     from PIL import Image
 
     if image.mode.startswith("I"):  # 16-bit grey; Pillow's own conversion would cut everything above 255

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.errors import AudioError, ConfigError
+from tmlcd_core.optional_packages import require
 
 MAX_SECONDS = 30.0  # of one recording: the longest take that is cut into words
 
@@ -18,6 +19,7 @@ _LOCK = threading.Lock()  # PortAudio has one default stream a process: two visi
 def _sounddevice() -> Any:
     """The library, or an AudioError that says what is missing."""
     try:
+        require("sounddevice")
         import sounddevice
     except (ImportError, OSError) as error:  # OSError: the package is there, PortAudio itself is not
         raise AudioError(

@@ -16,6 +16,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from tmlcd_core.optional_packages import require
+
 if TYPE_CHECKING:
     import torch
 
@@ -163,6 +165,7 @@ def _convolve(levels: Any, table: Any, kernels: Any, offset: Any, maps: Any) -> 
 
 def torch_stem(filters: tuple[int, ...]) -> torch.nn.Sequential:
     """The same stem as a torch module on coloured images (n, 3, rows, columns): for a GPU or ONNX."""
+    require("torch")
     from torch import nn, no_grad, tensor
 
     stem, index = load_stem(), list(filters)

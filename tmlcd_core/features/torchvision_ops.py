@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from types import ModuleType
 
+from tmlcd_core.optional_packages import require
+
 MISSING = (
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
@@ -21,6 +23,8 @@ _declared: list[object] = []
 
 def import_torchvision() -> ModuleType:
     """torchvision, imported; declares its missing operators only where the real ones cannot be loaded."""
+    require("torch")
+    require("torchvision")
     try:
         import torchvision
     except RuntimeError as error:

@@ -53,6 +53,11 @@ class Store:
     def take(self, keep: NDArray[np.intp]) -> Store:
         return Store(self.x[self.span][keep], self.codes[self.span][keep], self.times[self.span][keep])
 
+    def widened(self, n_features: int) -> Store:
+        """A copy whose samples have `n_features` features, the new ones 0."""
+        rows = np.pad(self.x[self.span], ((0, 0), (0, n_features - self.x.shape[1])))
+        return Store(rows, self.codes[self.span].copy(), self.times[self.span].copy())
+
     def reserve(self) -> None:
         """Make sure that one more sample fits behind the tail."""
         if self.tail < len(self.x):

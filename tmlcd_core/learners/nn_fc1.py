@@ -15,6 +15,7 @@ from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.knn.store import BYTES_PER_NUMBER
 from tmlcd_core.learners.comparison_learner import ComparisonLearner
 from tmlcd_core.learners.trace import Trace
+from tmlcd_core.optional_packages import require
 from tmlcd_core.validation import as_features, real_number, whole_number
 
 RATES = (1e-2, 5e-3, 1e-3, 5e-4, 1e-4, 5e-5, 1e-5)  # of the initial training (paper, Sec. 7.4)
@@ -176,6 +177,7 @@ def _trained(
     X: NDArray[np.float32], codes: NDArray, n_classes: int, rates: Sequence[float], epochs: int, batch: int, seed: int
 ) -> NDArray[np.float32]:
     """Layers (rates, classes, features + 1) after some epochs of plain SGD from the same start."""
+    require("torch")
     import torch
 
     with _one_thread():
@@ -203,6 +205,7 @@ def _descend(
     known: NDArray[np.bool_],  # (samples, classes): which take part in the step
 ) -> NDArray[np.float32]:
     """Outputs (samples, pairs, classes), each before the step on its sample; `layers` changes in place."""
+    require("torch")
     import torch
 
     pairs, classes, _ = layers.shape

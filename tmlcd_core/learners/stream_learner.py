@@ -17,7 +17,7 @@ from tmlcd_core.knn.store import Store
 from tmlcd_core.knn.tiny_knn import TinyKNN
 from tmlcd_core.knn.walk import OneStep, Rule, Walk
 from tmlcd_core.learners.trace import Alarm, Trace
-from tmlcd_core.validation import shown
+from tmlcd_core.validation import shown, whole_number
 
 
 class StreamLearner(TinyKNN):
@@ -158,6 +158,15 @@ class StreamLearner(TinyKNN):
                 self._W.append(row, code, self.time_)
         self._T.limit(self._settings.max_size)
         self._W.limit(self._W_size)
+        return self
+
+    def widen(self, n_features: int) -> Self:
+        """Take samples of `n_features` features from now on; the new features are 0 in all stored samples."""
+        self._require_fitted()
+        n_features = whole_number("n_features", n_features, self.n_features_in_)
+        self._T, self._W = self._T.widened(n_features), self._W.widened(n_features)
+        self.n_features_in_ = n_features
+        self._step = OneStep()
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:

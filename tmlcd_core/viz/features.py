@@ -17,6 +17,7 @@ from tmlcd_core.features.extractor import PAPER_FILTER
 from tmlcd_core.features.images import IMAGE_SIZE
 from tmlcd_core.features.spectrogram import frame_count
 from tmlcd_core.features.stem import IMAGENET_MEAN, IMAGENET_STD, N_FILTERS
+from tmlcd_core.optional_packages import require
 from tmlcd_core.viz.palette import OLIVE, PURPLE, SEQUENTIAL, VERMILLION
 from tmlcd_core.viz.written import Part, axis, axis_key, heading, on_axes, written
 
@@ -315,6 +316,7 @@ def _coloured(way: Way) -> Part:
 
 
 def _picture(pixels: NDArray) -> Part:
+    require("PIL")
     from PIL import Image
 
     out = io.BytesIO()

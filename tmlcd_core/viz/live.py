@@ -13,6 +13,7 @@ from tmlcd_core.experiments.live.state import TAPS
 from tmlcd_core.features.stem import load_stem
 from tmlcd_core.features.voice import VOICE_RATE, Take
 from tmlcd_core.features.voice.cepstra import mel_power
+from tmlcd_core.optional_packages import require
 from tmlcd_core.viz.palette import GREY, styles
 
 HEIGHT = 520  # px of the three panels together
@@ -25,6 +26,7 @@ RANGE_DB = 60.0
 
 def live_figure(curves: Mapping[str, LiveCurve]) -> Any:
     """Accuracy, |T| and the statistic g over the judged answers, with drifts, alarms and estimated change points."""
+    require("plotly")
     from plotly.subplots import make_subplots
 
     figure = make_subplots(rows=3, cols=1, shared_xaxes=True, vertical_spacing=0.08)

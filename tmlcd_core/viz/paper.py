@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tmlcd_core.experiments import Curve, Results
 from tmlcd_core.experiments.paper.configurations import Configuration
+from tmlcd_core.optional_packages import require
 from tmlcd_core.viz.palette import GREY, Style, styles
 from tmlcd_core.viz.written import Part, axis, axis_key, heading, on_axes, upright, written
 
@@ -186,6 +187,7 @@ def _traces(x: NDArray[np.int64], line: Line, in_legend: bool) -> list[Part]:
 
 def printable(panels: Sequence[Pair]) -> Any:
     """The same as a Matplotlib figure."""
+    require("matplotlib")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 2.6 * len(panels)), layout="constrained")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tmlcd_core.drift import ThresholdRow
 from tmlcd_core.mcu import Bar
 from tmlcd_core.mcu.boards import KB
+from tmlcd_core.optional_packages import require
 from tmlcd_core.viz.cusum import CusumState
 from tmlcd_core.viz.lab import CLASSES
 from tmlcd_core.viz.mcu import PARTS, REST, in_kb, parts_of
@@ -26,6 +27,7 @@ BAND = 0.15  # opacity of a standard deviation
 
 
 def _figure(height: float, **options: Any) -> tuple[Any, Any]:
+    require("matplotlib")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
@@ -114,6 +116,7 @@ class Plane:
 
 def planes(parts: Sequence[Plane]) -> Any:
     """Planes side by side, on the same scale."""
+    require("matplotlib")
     from matplotlib.colors import ListedColormap
 
     figure, axes = _figure(3.4, ncols=len(parts), sharex=True, sharey=True)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.errors import DataError
+from tmlcd_core.shipped_data import PLACE
 from tmlcd_core.viz.player import PlayerRun
 
 FILE = "showcase.npz"
-PLACE = Path(__file__).resolve().parents[2] / "data"
 FIELDS = ("predictions", "sizes", "statistic", "detections", "change_points")
 # A trial of two of the pack's words, which swap their meanings half-way: everyone falls, and everyone can recover.
 TRIAL = {"data": "pack", "classes": 2, "drift": "labels-swapped", "per_class": 750, "train": 100, "seed": 1}

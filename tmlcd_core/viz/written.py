@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tmlcd_core.optional_packages import require
+
 Part = dict[str, Any]  # a trace, an axis or a layout, as Plotly's JSON writes it
 
 
@@ -13,6 +15,7 @@ def written(data: list[Part], layout: Part) -> Any:
     >>> written([{"type": "scatter", "y": [1, 2]}], {"height": 100}).layout.height
     100
     """
+    require("plotly")
     import plotly.graph_objects as go
 
     return go.Figure(data, layout)

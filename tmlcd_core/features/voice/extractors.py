@@ -14,6 +14,7 @@ from tmlcd_core.features.stem import N_FILTERS
 from tmlcd_core.features.voice.cepstra import EPSILON, cosines, mel_power, resampled, smoothed
 from tmlcd_core.features.voice.take import Take
 from tmlcd_core.features.voice.words import VOICE_RATE
+from tmlcd_core.optional_packages import require
 
 LEAD = 0.03  # seconds kept before the word, and after it: its weakest beginnings and ends
 FADE = 0.01  # seconds over which the recording is faded out beyond them
@@ -36,6 +37,7 @@ def aligned(take: Take, rate: int = VOICE_RATE) -> NDArray[np.float32]:
     """
     word = trimmed(take)
     if rate != VOICE_RATE:
+        require("soxr")
         import soxr
 
         word = soxr.resample(word, VOICE_RATE, rate)
@@ -126,6 +128,7 @@ class FilterVoice(VoiceExtractor):
         rate = self.extractor.sample_rate
         if self.align:
             return aligned(take, rate)
+        require("soxr")
         import soxr
 
         return fit_length(soxr.resample(take.samples, VOICE_RATE, rate), rate)

@@ -23,6 +23,7 @@ from tmlcd_core.features.voice.words import (
     measure,
     separate_words,
 )
+from tmlcd_core.optional_packages import require
 
 Source = bytes | str | Path | tuple[ArrayLike, int]
 
@@ -147,6 +148,7 @@ def _open(source: Source, longest: float, advice: str) -> tuple[NDArray[np.float
     elif peak < QUIET_PEAK:
         remarks.append("very soft: speak louder or move nearer to the microphone")
     if rate != VOICE_RATE:
+        require("soxr")
         import soxr
 
         mono = soxr.resample(mono, rate, VOICE_RATE)

@@ -1,0 +1,73 @@
+"""CapyMOA classifier: a learner of the core in CapyMOA's streams and evaluations.
+
+CapyMOA needs Java and pandas 2, so it has an environment of its own: `make capymoa-test` makes one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.learners import HybridTinyKNN, StreamLearner
+from tmlcd_core.learners.online_start import OnlineStart
+from tmlcd_core.optional_packages import require
+
+require("capymoa")
+from capymoa.base import Classifier  # noqa: E402
+
+__all__ = ["TinyKNNClassifier"]
+
+
+class TinyKNNClassifier(Classifier):
+    """A learner of the core as a CapyMOA classifier.
+
+    It decides as the learner that was fitted to the first `initial` instances. Classes are CapyMOA's label indices.
+
+    Parameters
+    ----------
+    schema
+        CapyMOA's schema of the stream, `stream.get_schema()`.
+    learner
+        Any learner of `tmlcd_core` with a T, such as `ActiveTinyKNN()`; None is `HybridTinyKNN()`.
+    initial
+        Instances of the configuration stage: all are stored, then condensed.
+
+    Examples
+    --------
+    >>> from capymoa.evaluation import prequential_evaluation
+    >>> from capymoa.stream.generator import SEA
+    >>> stream = SEA(instance_random_seed=1)
+    >>> model = TinyKNNClassifier(stream.get_schema())
+    >>> results = prequential_evaluation(stream, model, max_instances=2000)
+    >>> round(results.accuracy(), 1)
+    74.6
+    """
+
+    def __init__(self, schema: Any, learner: StreamLearner | None = None, initial: int = 100):
+        learner = HybridTinyKNN() if learner is None else learner
+        super().__init__(schema, random_seed=getattr(learner, "random_state", 0))
+        self._name = type(learner).__name__
+        self._online = OnlineStart(learner, initial)
+
+    def __str__(self) -> str:
+        return self._name
+
+    @property
+    def learner(self) -> StreamLearner | None:
+        """The core's learner: its T, statistic and alarm; None before the first instance."""
+        return self._online.learner
+
+    def train(self, instance: Any) -> None:
+        """Learn one labelled instance."""
+        self._online.learn(instance.x, int(instance.y_index))
+
+    def predict(self, instance: Any) -> int | None:
+        """The predicted label index; None before the first instance."""
+        return self._online.predict(instance.x)
+
+    def predict_proba(self, instance: Any) -> NDArray[np.float64] | None:
+        """Share of the neighbours' votes of every label index (classes,); None before the first instance."""
+        shares = self._online.predict_proba(instance.x)
+        return np.array([shares.get(i, 0.0) for i in range(self.schema.get_num_classes())]) if shares else None
