@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from tests.conftest import gaussian_stream
 from tmlcd_core import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, TinyKNN, reference
-from tmlcd_core.knn import distance_cache
+from tmlcd_core.knn import distance_cache, kernels
 from tmlcd_core.learners import IncrementalKNN, StaticKNN
 
 TEST = {"threshold": 12.0, "batch": 20, "warmup": 60}
@@ -222,6 +222,20 @@ def test_trace_does_not_depend_on_the_distance_cache(name, room, monkeypatch):
     X[:300] = X[300:600]  # the same array with other content must not meet the old distances
     with pytest.raises(AssertionError):
         same_trace(ALL[name]().fit(X0, y0).run(X, y), expected)
+
+
+def test_the_loops_are_compiled_for_one_set_of_types(make_stream):
+    """An alarm, an array that may be written to or another learner does not make numba compile again."""
+    X0, y0, X, y = make_stream(change=200)
+    for build in ALL.values():
+        for arrays in ((X0, y0, X, y), (X0.astype(float), y0.astype(np.int8), X.tolist(), y.tolist())):
+            model = build().fit(*arrays[:2])
+            model.run(*arrays[2:])
+            pickle.loads(pickle.dumps(model)).observe(arrays[2][0], arrays[3][0])
+            model.predict(X)
+    assert len(ALL["active"]().fit(X0, y0).run(X, y).detections), "without an alarm T is not condensed again"
+    for loop in (kernels.advance, kernels.step, kernels.fingerprint, kernels.squared_norms):
+        assert len(loop.signatures) == 1, loop.signatures
 
 
 def test_unlabelled_samples_only_predict(make_stream):

@@ -15,7 +15,7 @@ from tmlcd_core.knn.condensing import condense_codes
 from tmlcd_core.knn.distances import BLOCK, distance_cache
 from tmlcd_core.knn.store import Store
 from tmlcd_core.knn.tiny_knn import TinyKNN
-from tmlcd_core.knn.walk import OneStep, Rule, Walk
+from tmlcd_core.knn.walk import Rule, Walk, observe
 from tmlcd_core.learners.trace import Alarm, Trace
 
 
@@ -42,7 +42,6 @@ class StreamLearner(TinyKNN):
         self._rates = np.zeros(3)
         self.detector_ = detector
         self.alarm_: Alarm | None = None  # raised by the last sample
-        self._step = OneStep()
 
     def _adopt(self, classes: NDArray) -> None:
         self._W.codes = self._recode(self._W.codes, classes)
@@ -133,7 +132,7 @@ class StreamLearner(TinyKNN):
         code = self._code(y)
         self.time_ += 1
         self.alarm_ = None
-        predicted = self._step(X, code, self._T, self._settings, len(self.classes_), self.time_, self._rates)
+        predicted = observe(X, code, self.time_, self._T, self._settings, self._rates, len(self.classes_))
         if code >= 0:
             if self._W_size:
                 self._W.append(X[0], code, self.time_)
