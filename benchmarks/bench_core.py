@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks import sklearn_transcription
-from tmlcd_core import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, condense
+from tmlcd_core import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, condense, reference
 from tmlcd_core.knn import distance_cache
 from tmlcd_core.learners import IncrementalKNN, StreamLearner
 
@@ -60,16 +60,17 @@ def against_scikit_learn(n: int) -> None:
     ratios = []
     for seed in range(5):  # other samples each time: what was condensed before is remembered
         A, b = class_change(1, seed=seed)[:2]
+        T = [reference.Sample(x, label, i) for i, (x, label) in enumerate(zip(A, b, strict=True))]
         ours, kept = seconds(lambda: condense(A, b))
-        theirs, expected = seconds(lambda: sklearn_transcription.condense(A, b))
-        assert np.array_equal(kept, expected)
+        theirs, expected = seconds(lambda: sklearn_transcription.condense(T))
+        assert kept.tolist() == [sample.t for sample in expected]
         ratios.append(theirs / ours)
     spread = f"{np.median(ratios):.0f} times, {min(ratios):.0f} to {max(ratios):.0f}"
     print(f"condense {INITIAL} x {FEATURES}: {spread} (wanted 50)")
     print(f"{'learner':8}{'run':>8}{'again':>8}{'observe':>9}   times faster over {n} samples (wanted 25, 150, 10)")
     for name, (build, settings, change) in LEARNERS.items():
-        size = settings.get("max_size")
-        theirs, oracle = seconds(lambda: sklearn_transcription.run(name, X0, y0, X, y, max_size=size, window=SIZE))
+        algorithm = sklearn_transcription.ALGORITHMS[name]
+        theirs, oracle = seconds(lambda: sklearn_transcription.run(algorithm, X0, y0, X, y, **settings))
         distance_cache.clear()
         model = build(**settings).fit(X0, y0)
         first, trace = seconds(lambda: model.run(X, y))

@@ -42,16 +42,15 @@ def main() -> None:
         n = min(PART, len(stream))
         theirs = 0.0
         for name in PAPER:
-            bound = experiment.size if name == "hybrid" else None
+            bound = {"cit": {}, "active": {"window": experiment.size}, "hybrid": {"max_size": experiment.size}}[name]
             model = make_learner(name, experiment.size).fit(stream.X0, stream.y0)
             start = time.thread_time()
-            # Its condensing, which is once for each run, is not scaled with the length of the stream.
-            sklearn_transcription.condense(stream.X0, stream.y0)
+            # Condensing happens once per run: it is not scaled with the length of the stream.
+            algorithm = sklearn_transcription.ALGORITHMS[name]
+            sklearn_transcription.run(algorithm, stream.X0, stream.y0, stream.X[:0], stream.y[:0], **bound)
             once = time.thread_time() - start
             start = time.thread_time()
-            found = sklearn_transcription.run(
-                name, stream.X0, stream.y0, stream.X[:n], stream.y[:n], max_size=bound, window=experiment.size
-            )
+            found = sklearn_transcription.run(algorithm, stream.X0, stream.y0, stream.X[:n], stream.y[:n], **bound)
             whole = time.thread_time() - start
             assert np.array_equal(found.predictions, model.run(stream.X[:n], stream.y[:n]).predictions)
             theirs += once + (whole - once) * len(stream) / n

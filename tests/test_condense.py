@@ -1,18 +1,25 @@
-"""Hart's condensing against its transcription, and the property that defines it."""
+"""Hart's condensing against `tmlcd_core.reference`, and the property that defines it."""
+
+from functools import partial
 
 import numpy as np
 import pytest
 
-from benchmarks import sklearn_transcription
-from tmlcd_core import TinyKNN, condense
+from tmlcd_core import TinyKNN, condense, reference
+
+
+def kept_by_reference(X, y, k="sqrt", weights="uniform"):
+    knn = partial(reference.KNN, k=None if k == "sqrt" else k, by_distance=weights == "distance")
+    samples = [reference.Sample(x, label, i) for i, (x, label) in enumerate(zip(X, y, strict=True))]
+    return [sample.t for sample in reference.condense(samples, knn)]
 
 
 @pytest.mark.parametrize("k, weights", [(1, "uniform"), (3, "uniform"), ("sqrt", "uniform"), (5, "distance")])
 @pytest.mark.parametrize("classes", [2, 5])
-def test_equals_the_transcription(make_stream, k, weights, classes):
+def test_equals_the_reference(make_stream, k, weights, classes):
     X, y, _, _ = make_stream(n0=250, classes=classes, d=20, separation=0.5, seed=classes)
     kept = condense(X, y, k=k, weights=weights)
-    np.testing.assert_array_equal(kept, sklearn_transcription.condense(X, y, k, weights))
+    np.testing.assert_array_equal(kept, kept_by_reference(X, y, k, weights))
     assert 0 < len(kept) < len(X)
 
 
@@ -60,4 +67,4 @@ def test_remembers_by_content_and_settings(make_stream):
     assert condense(X, y)[0] == 0
     assert not np.array_equal(condense(X, y), condense(X, y, k=1))
     X[:100] += 1  # the same array with other content
-    np.testing.assert_array_equal(condense(X, y), sklearn_transcription.condense(X, y))
+    np.testing.assert_array_equal(condense(X, y), kept_by_reference(X, y))

@@ -1,4 +1,4 @@
-"""The generalized CUSUM against densities, against the definition as an O(t^2) maximum, and at the edges."""
+"""The generalized CUSUM against densities, against the definition in `tmlcd_core.reference`, and at the edges."""
 
 import pickle
 import tracemalloc
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
-from tmlcd_core import ConfigError, DataError, GeneralizedCusum
+from tmlcd_core import ConfigError, DataError, GeneralizedCusum, reference
 from tmlcd_core.drift import candidate_accuracies, log_likelihood_ratio
 
 
@@ -32,32 +32,11 @@ def test_another_direction_or_likelihood_is_refused():
         candidate_accuracies(0.9, "up")
 
 
-def naive(correct, h, n, xi, direction, likelihood):
-    """Every definition taken literally, all j and all v1: the statistic, alarms, and where each maximum is taken."""
-    statistic, alarms, maxima = [], [], []
-    start, warmup = 0, xi
-    while start < len(correct):
-        warm = correct[start : start + warmup]
-        statistic += [np.nan] * len(warm)
-        begin = start + warmup
-        v0 = np.clip(np.mean(warm), 1e-3, 1 - 1e-3)
-        grid = [0.005 + 0.01 * i for i in range(100)]
-        grid = [v for v in grid if round(abs(v - v0), 9) >= 0.03 and (direction == "both" or v < v0)]
-        s, g = [], 0.0
-        start = len(correct)
-        for i in range(begin, len(correct)):
-            if (i + 1 - begin) % n == 0:
-                zeta = sum(correct[i + 1 - n : i + 1])
-                s.append([float(log_likelihood_ratio(zeta, v0, v1, n, likelihood)) for v1 in grid])
-                sums = [(sum(row[v] for row in s[j:]), j, v) for j in range(len(s)) for v in range(len(grid))]
-                g = max((total for total, _, _ in sums), default=0.0)
-            statistic.append(g)
-            if s and grid and g >= h:
-                alarms.append(i)
-                maxima.append({(begin + j * n, round(grid[v], 3)) for total, j, v in sums if total > g - 1e-9})
-                start, warmup = i + 1, n
-                break
-    return statistic, alarms, maxima
+class BinomialCusum(reference.Cusum):
+    """The test with the exact distribution in the place of Eq. 4."""
+
+    def log_likelihood_ratio(self, zeta):
+        return binom.logpmf(zeta, self.n, self.v1) - binom.logpmf(zeta, self.n, self.v0)
 
 
 @settings(max_examples=60)
@@ -74,17 +53,18 @@ def test_recursion_equals_the_definition(seed, accuracies, n, xi, h, direction, 
     rng = np.random.default_rng(seed)
     correct = np.r_[rng.random(80) < accuracies[0], rng.random(80) < accuracies[1]]
     test = GeneralizedCusum(h, n, xi, direction, likelihood)
-    statistic, alarms, estimates = [], [], []
-    for i, hit in enumerate(correct):
-        if test.update(hit, i):
-            alarms.append(i)
-            estimates.append((test.change_time, round(test.accuracy_after, 3)))
-            assert test.change_time <= i
-        statistic.append(test.statistic)
-    expected = naive(correct, h, n, xi, direction, likelihood)
-    np.testing.assert_allclose(statistic, expected[0], rtol=1e-9, atol=1e-9)
-    assert alarms == expected[1]
-    assert all(found in maxima for found, maxima in zip(estimates, expected[2], strict=True))
+    kind = reference.Cusum if likelihood == "normal" else BinomialCusum
+    definition = kind(h, n, xi, only_drops=direction == "down")
+    for t, hit in enumerate(correct):
+        alarm, change_time = test.update(hit, t), definition.update(hit, t)
+        assert alarm == (change_time is not None)
+        assert test.statistic == pytest.approx(definition.g, rel=1e-9, abs=1e-9, nan_ok=True)
+        if alarm:  # of equal maxima, either may be taken
+            S = np.cumsum(definition.s[::-1], axis=0)[::-1]
+            j = len(S) - (t + 1 - test.change_time) // n
+            v = np.abs(definition.v1 - test.accuracy_after).argmin()
+            assert S[j, v] == pytest.approx(definition.g, rel=1e-9, abs=1e-9)
+            assert test.change_time == t + 1 - n * (len(S) - j)
 
 
 def test_matrix_holds_the_statistic_at_its_maximum():

@@ -1,4 +1,4 @@
-"""TinyKNN against scikit-learn's brute force, and where ties and zero distances must be decided."""
+"""TinyKNN against scikit-learn's brute force and `tmlcd_core.reference`; ties and zero distances."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 
-from tmlcd_core import TinyKNN
+from tmlcd_core import TinyKNN, reference
 from tmlcd_core.learners import StaticKNN
+
+
+def reference_knn(X, y, k=None, by_distance=False):
+    return reference.KNN([reference.Sample(x, label, 0) for x, label in zip(X, y, strict=True)], k, by_distance)
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
@@ -18,6 +22,8 @@ def test_equals_scikit_learn(make_stream, k, weights, d):
     model = TinyKNN(k=k, weights=weights).fit(X0, y0)
     oracle = KNeighborsClassifier(18 if k == "sqrt" else k, weights=weights, algorithm="brute").fit(X0, y0)
     np.testing.assert_array_equal(model.predict(X), oracle.predict(X))
+    by_reference = reference_knn(X0, y0, None if k == "sqrt" else k, weights == "distance")
+    assert [by_reference(x) for x in X[:100]] == oracle.predict(X[:100]).tolist()
     np.testing.assert_allclose(model.predict_proba(X), oracle.predict_proba(X), atol=1e-6)
     distances, positions = oracle.kneighbors(X[:20])
     found = model.neighbours(X[:20])
@@ -34,9 +40,8 @@ def test_is_exact_where_float32_products_are_not(offset, scale):
     X = (offset + scale * rng.normal(size=(400, 10))).astype(np.float32)
     y = rng.integers(0, 3, 400)
     model = StaticKNN(k=7).fit(X[:200], y[:200])
-    true = ((X[200:, None].astype(float) - X[None, :200].astype(float)) ** 2).sum(axis=2)
-    nearest = true.argsort(axis=1, kind="stable")[:, :7]
-    expected = [np.bincount(y[:200][row], minlength=3).argmax() for row in nearest]
+    knn = reference_knn(X[:200], y[:200], k=7)
+    expected = [knn(x) for x in X[200:]]
     np.testing.assert_array_equal(model.predict(X[200:]), expected)
     assert [model.observe(x) for x in X[200:]] == expected
 
@@ -56,12 +61,9 @@ def test_integer_features_with_many_exact_ties(data):
     n, k = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 50))
     X0, X = rng.integers(0, 3, (n, 2)), rng.integers(0, 3, (15, 2))
     y = rng.integers(0, 3, n)
-    model = TinyKNN(k=k).fit(X0, y)
-    classes = np.unique(y)
-    for x, label in zip(X, model.predict(X), strict=True):
-        nearest = np.argsort(((X0 - x) ** 2).sum(axis=1), kind="stable")[:k]
-        votes = [(y[nearest] == c).sum() for c in classes]
-        assert label == classes[int(np.argmax(votes))]
+    for weights in ("uniform", "distance"):
+        knn = reference_knn(X0, y, k, weights == "distance")
+        assert TinyKNN(k=k, weights=weights).fit(X0, y).predict(X).tolist() == [knn(x) for x in X]
 
 
 def test_stored_sample_at_distance_zero_decides_alone():

@@ -87,6 +87,17 @@ def test_messages_of_errors_end_without_a_full_stop():
     assert not ends
 
 
+def test_no_function_takes_more_than_twelve_parameters():
+    long = []
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                names = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+                if len(names) - (names[:1] in (["self"], ["cls"])) > 12:
+                    long.append(f"{path.name}:{node.lineno} {node.name}")
+    assert not long, "pass a named structure instead"
+
+
 def python(code: str, **kwargs) -> str:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, **kwargs).stdout
 

@@ -77,6 +77,7 @@ def condense(X: Any, y: Any, k: int | str = "sqrt", weights: str = "uniform") ->
 def condense_codes(X: NDArray[np.float32], codes: NDArray[np.int32], rule: Rule, n_classes: int) -> NDArray[np.intp]:
     """`condense` for checked arrays; what was condensed lately is remembered, for learners that differ elsewhere."""
     words = np.concatenate([X.ravel().view(np.uint32), codes.view(np.uint32)])
+    words.flags.writeable = False  # as a stream's: numba compiles `fingerprint` once
     key = (*X.shape, n_classes, rule.k, rule.by_distance, int(kernels.fingerprint(words)))
     with _memory:
         kept = _remembered.pop(key, None)

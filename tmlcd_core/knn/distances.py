@@ -15,13 +15,6 @@ from numpy.typing import NDArray
 from tmlcd_core.knn import kernels
 
 BLOCK = 128  # stream samples per matrix product
-HALF_ULP = 2.0**-24  # of float32
-SMALLEST = 2.0**-149  # of float32: what underflows is off by up to half of it
-
-
-def underflow(d: int) -> float:
-    """How far off, at most, a squared distance of d differences may be whose squares float32 cannot hold."""
-    return (d + 16) * SMALLEST
 
 
 @dataclass
@@ -60,7 +53,7 @@ class Distances:
         self._shown: NDArray[np.int32] = np.empty(0, np.int32)  # ids that self.column points at
         self.column = np.full(self._n, -1, np.int32)
         # |fl(x.y) - x.y| <= d u |x||y| whatever the order of summation; a few u more for centring, norms and sums
-        self._relative_error = 1.1 * (X.shape[1] + 16) * HALF_ULP
+        self._relative_error = 1.1 * (X.shape[1] + 16) * kernels.HALF_ULP
 
     @property
     def nbytes(self) -> int:
@@ -138,7 +131,7 @@ class Distances:
     def slack(self, number: int, ids: NDArray[np.int32]) -> NDArray[np.float64]:
         """How far, at most, a distance of each sample of the block to one of `ids` may be off."""
         own = self._norms[number * BLOCK : min((number + 1) * BLOCK, self._n)].astype(np.float64)
-        return self._relative_error * (own + float(self._norms[ids].max())) + underflow(self._centred.shape[1])
+        return self._relative_error * (own + float(self._norms[ids].max())) + kernels.underflow(self._centred.shape[1])
 
 
 class DistanceCache:

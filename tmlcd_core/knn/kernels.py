@@ -1,28 +1,116 @@
-"""The compiled heart: who is near, how they vote, and what T does along a stream.
+"""Compiled inner loops: squared distances, kNN votes, and test-then-train over a stream.
 
-Distances come in approximate, from a float32 matrix product, with a bound on their error. The bound settles nearly
-every question of who belongs to the k nearest; what it leaves open is settled by exact distances. So a decision never
-depends on block sizes, threads or the order in which a BLAS adds up, and one sample at a time gives what a whole
-stream gives.
+Distances arrive as float32 approximations with a bound on their error. Where the bound leaves open who is among the k
+nearest, exact float64 distances decide. So a prediction does not depend on block sizes, threads or the summation order
+of a BLAS, and one sample at a time gives what a whole stream gives.
+
+Arrays that belong together are passed as named tuples, which numba compiles to plain structures.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 ADD_NOTHING, ADD_ERRORS, ADD_ALL = 0, 1, 2
-ADAPTIVE = -1.0  # as `add_probability`: let the recent error rate decide
+ADAPTIVE = -1.0  # as `add_probability`: the recent error rate decides
+UNBOUNDED = 2**62  # as `max_size`
 
-# The adaptive rule: errors are averaged over about n = 50 samples and over ten times as many; T takes errors in
-# where the short average stands one to two standard deviations above the long one.
+# The adaptive probability compares the error rate of about the last n = 50 samples with that of ten times as many:
+# misclassified samples join T where the first is one to two standard deviations above the second.
 SHORT_RATE, LONG_RATE = 1 / 50, 1 / 500
+
+CHOSEN = -np.inf  # in place of a distance: one of the k nearest
+HALF_ULP = 2.0**-24  # of float32
+SMALLEST = 2.0**-149  # of float32: what underflows is off by up to half of it
+
+
+class Rule(NamedTuple):
+    """Settings of the loops: how T votes and which samples join it."""
+
+    k: int = 0  # neighbours that vote; 0 = ceil(sqrt(|T|))
+    by_distance: bool = False  # votes count 1/d
+    add: int = ADD_NOTHING
+    add_probability: float = 1.0
+    max_size: int = UNBOUNDED
+    seed: int = 0
+
+
+class Vectors(NamedTuple):
+    """Feature vectors by id: the n samples of the stream have the ids 0 to n - 1, all others follow."""
+
+    stream: NDArray  # float32 (n, d)
+    others: NDArray  # float32 (m, d)
+
+
+class Labels(NamedTuple):
+    """Class codes and times of the samples of a stream."""
+
+    truth: NDArray  # int32 (n,): class code, -1 = no label, only predict
+    clock: int  # time of the first sample
+
+
+class Block(NamedTuple):
+    """Approximate squared distances of consecutive samples of the stream."""
+
+    first: int  # index of the first sample
+    near: NDArray  # float32 (samples, columns)
+    column: NDArray  # int32: id -> column of `near`
+    slack: NDArray  # float64 (samples,): largest error in each row
+
+
+class Members(NamedTuple):
+    """T as ids, class codes and times, oldest first, in [head:tail] of arrays with room for more."""
+
+    ids: NDArray  # int32
+    codes: NDArray  # int32
+    times: NDArray  # int64
+    head: int
+    tail: int
+
+
+class Queue(NamedTuple):
+    """T as feature vectors, class codes and times, oldest first, in [head:tail] of arrays with room for more."""
+
+    x: NDArray  # float32 (room, d)
+    codes: NDArray  # int32
+    times: NDArray  # int64
+    head: int
+    tail: int
+
+
+class Results(NamedTuple):
+    """What `advance` writes for each sample of the stream."""
+
+    predictions: NDArray  # int32 (n,): class code predicted before learning
+    sizes: NDArray  # int32 (n,): |T| after learning
+    votes: NDArray  # float64 (n, classes), or (1, classes) to keep none
+
+
+class Voters(NamedTuple):
+    """The n members of T as seen from one sample; |near - true| <= slack_abs + slack_rel * near."""
+
+    ids: NDArray  # int32 (n,), oldest first
+    codes: NDArray  # int32 (n,)
+    near: NDArray  # float32 (n,): approximate squared distances; overwritten
+    slack_abs: float
+    slack_rel: float
+
+
+class Scratch(NamedTuple):
+    """Memory of `_vote`, reused for each sample."""
+
+    heap: NDArray  # float32
+    doubtful: NDArray  # int64
+    exact: NDArray  # float64
 
 
 @njit(cache=True, fastmath={"reassoc", "contract"})
 def exact_distance(a: NDArray, b: NDArray) -> float:
-    """Squared Euclidean distance of two float32 vectors, in float64: differences are exact, duplicates give 0."""
+    """Squared Euclidean distance of two float32 vectors, computed in float64; exactly 0 for equal vectors."""
     total = 0.0
     for i in range(a.shape[0]):
         difference = np.float64(a[i]) - np.float64(b[i])
@@ -32,6 +120,7 @@ def exact_distance(a: NDArray, b: NDArray) -> float:
 
 @njit(cache=True, fastmath={"reassoc", "contract"})
 def _quick_distance(a: NDArray, b: NDArray) -> np.float32:
+    """Squared distance in float32: relative error at most (d + 3) * HALF_ULP, apart from underflow."""
     total = np.float32(0)
     for i in range(a.shape[0]):
         difference = a[i] - b[i]
@@ -40,15 +129,14 @@ def _quick_distance(a: NDArray, b: NDArray) -> np.float32:
 
 
 @njit(cache=True)
-def quick_distances(x: NDArray, rows: NDArray, out: NDArray) -> None:
-    """Squared distances in float32, for one sample; relative error at most (d + 3) * 2**-24, but for underflow."""
+def _quick_distances(x: NDArray, rows: NDArray, out: NDArray) -> None:
     for j in range(rows.shape[0]):
         out[j] = _quick_distance(x, rows[j])
 
 
 @njit(cache=True)
 def squared_norms(rows: NDArray) -> NDArray:
-    """Squared lengths, rounded to float32 only at the end; infinite where that is."""
+    """Squared norms of the rows, computed in float64 and returned as float32 (infinite on overflow)."""
     out = np.empty(rows.shape[0], np.float32)
     origin = np.zeros(rows.shape[1], np.float32)
     for j in range(rows.shape[0]):
@@ -58,7 +146,7 @@ def squared_norms(rows: NDArray) -> NDArray:
 
 @njit(cache=True)
 def fingerprint(words: NDArray) -> np.uint64:
-    """A 64-bit hash of an array of uint32, four words at a time."""
+    """64-bit hash of an array of uint32."""
     prime = np.uint64(0x9E3779B97F4A7C15)
     a, b, c, d = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(5)
     n = words.shape[0]
@@ -67,7 +155,7 @@ def fingerprint(words: NDArray) -> np.uint64:
         b = (b ^ np.uint64(words[i + 1])) * prime
         c = (c ^ np.uint64(words[i + 2])) * prime
         d = (d ^ np.uint64(words[i + 3])) * prime
-        # a multiplication only carries upwards: bring the high bits back down
+        # a multiplication carries only upwards: mix the high bits back into the low ones
         a ^= a >> np.uint64(29)
         b ^= b >> np.uint64(31)
         c ^= c >> np.uint64(33)
@@ -80,7 +168,7 @@ def fingerprint(words: NDArray) -> np.uint64:
 
 @njit(cache=True)
 def uniform(seed: int, time: int) -> float:
-    """A number in [0, 1) that depends on nothing but the seed and the clock (splitmix64)."""
+    """Pseudorandom number in [0, 1) that depends only on seed and time (splitmix64)."""
     z = np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(time) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -89,7 +177,7 @@ def uniform(seed: int, time: int) -> float:
 
 @njit(cache=True)
 def _sift_down(heap: NDArray, size: int) -> None:
-    """Restore a max-heap whose root was replaced."""
+    """Restore a max-heap after its root was replaced."""
     parent = 0
     value = heap[0]
     while True:
@@ -106,11 +194,11 @@ def _sift_down(heap: NDArray, size: int) -> None:
 
 
 @njit(cache=True)
-def _kth_smallest(values: NDArray, n: int, k: int, heap: NDArray) -> float:
-    """The k-th smallest of values[:n]; infinity where fewer than k are numbers."""
+def _kth_smallest(values: NDArray, k: int, heap: NDArray) -> float:
+    """The k-th smallest value; infinity where fewer than k are numbers. `heap` is scratch of at least k."""
     for i in range(k):
         heap[i] = np.inf
-    for i in range(n):
+    for i in range(values.shape[0]):
         if values[i] < heap[0]:
             heap[0] = values[i]
             _sift_down(heap, k)
@@ -118,77 +206,81 @@ def _kth_smallest(values: NDArray, n: int, k: int, heap: NDArray) -> float:
 
 
 @njit(cache=True)
-def _vote(
-    x: NDArray,
-    near: NDArray,  # float32 scratch: approximate squared distances to the n members
-    n: int,
-    k: int,
-    slack_abs: float,
-    slack_rel: float,
-    members: NDArray,  # their ids, oldest first
-    codes: NDArray,  # their classes
-    stream: NDArray,
-    foreign: NDArray,
-    by_distance: bool,
-    heap: NDArray,
-    doubtful: NDArray,
-    exact: NDArray,
-    votes: NDArray,
-) -> None:
-    """Fill `votes` (one per class) with those of the k nearest members."""
+def underflow(d: int) -> float:
+    """Largest error of a squared distance of d features from squares too small for float32."""
+    return (d + 16) * SMALLEST
+
+
+@njit(cache=True)
+def _true_distance(x: NDArray, id_: int, vectors: Vectors) -> float:
+    n = vectors.stream.shape[0]
+    if id_ < n:
+        return exact_distance(x, vectors.stream[id_])
+    return exact_distance(x, vectors.others[id_ - n])
+
+
+@njit(cache=True)
+def _vote(x: NDArray, voters: Voters, vectors: Vectors, rule: Rule, scratch: Scratch, votes: NDArray) -> int:
+    """Fill `votes` (one per class) with those of the k nearest members; returns the class with the most."""
+    near, codes, doubtful, exact = voters.near, voters.codes, scratch.doubtful, scratch.exact
+    n = near.shape[0]
+    k = min(rule.k, n) if rule.k > 0 else int(np.ceil(np.sqrt(n)))
     votes[:] = 0.0
-    n_stream = stream.shape[0]
-    kth = _kth_smallest(near, n, k, heap)
-    slack = slack_abs + slack_rel * kth
+    kth = _kth_smallest(near, k, scratch.heap)
+    slack = voters.slack_abs + voters.slack_rel * kth
     low, high = kth - 2 * slack, kth + 2 * slack
     certain = 0
-    open_places = 0
+    candidates = 0  # members that may or may not be among the k nearest
     for j in range(n):
         if near[j] < low:
-            if not by_distance:
+            if rule.by_distance:
+                near[j] = CHOSEN
+            else:
                 votes[codes[j]] += 1.0
             certain += 1
         elif not near[j] > high:  # also where overflow left a NaN
-            doubtful[open_places] = j
-            open_places += 1
-    wanted = k - certain
-    if wanted < open_places:  # more candidates than places: exact distances decide, the older first among equals
-        for i in range(open_places):
-            id_ = members[doubtful[i]]
-            other = stream[id_] if id_ < n_stream else foreign[id_ - n_stream]
-            exact[i] = exact_distance(x, other)
-        for i in range(wanted):
+            doubtful[candidates] = j
+            candidates += 1
+    places = k - certain
+    if places < candidates:  # exact distances decide; of equally distant members the older is nearer
+        for i in range(candidates):
+            exact[i] = _true_distance(x, voters.ids[doubtful[i]], vectors)
+        for i in range(places):
             best = i
-            for m in range(i + 1, open_places):
+            for m in range(i + 1, candidates):
                 if exact[m] < exact[best] or (exact[m] == exact[best] and doubtful[m] < doubtful[best]):
                     best = m
             exact[i], exact[best] = exact[best], exact[i]
             doubtful[i], doubtful[best] = doubtful[best], doubtful[i]
-    if not by_distance:
-        for i in range(wanted):
+    if rule.by_distance:
+        for i in range(places):
+            near[doubtful[i]] = CHOSEN
+        _vote_by_distance(x, voters, vectors, votes)
+    else:
+        for i in range(places):
             votes[codes[doubtful[i]]] += 1.0
-        return
-    # 1/d votes want exact distances of all k, certain ones included, summed in the order of T
-    for i in range(wanted):
-        near[doubtful[i]] = -np.inf
-    zero = False
-    for j in range(n):
-        if near[j] < low or near[j] == -np.inf:
-            id_ = members[j]
-            other = stream[id_] if id_ < n_stream else foreign[id_ - n_stream]
-            squared = exact_distance(x, other)
+    return int(np.argmax(votes))
+
+
+@njit(cache=True)
+def _vote_by_distance(x: NDArray, voters: Voters, vectors: Vectors, votes: NDArray) -> None:
+    """Add 1/d for each chosen member, in the order of T; members at distance 0 decide alone."""
+    duplicate = False
+    for j in range(voters.near.shape[0]):
+        if voters.near[j] == CHOSEN:
+            squared = _true_distance(x, voters.ids[j], vectors)
             if squared == 0.0:
-                if not zero:
-                    zero = True
+                if not duplicate:
+                    duplicate = True
                     votes[:] = 0.0
-                votes[codes[j]] += 1.0
-            elif not zero:
-                votes[codes[j]] += 1.0 / np.sqrt(squared)
+                votes[voters.codes[j]] += 1.0
+            elif not duplicate:
+                votes[voters.codes[j]] += 1.0 / np.sqrt(squared)
 
 
 @njit(cache=True)
 def add_chance(rates: NDArray) -> float:
-    """The adaptive probability: 0 while the recent error rate is the usual one, 1 when it stands two sigma above."""
+    """The adaptive probability: 0 at the usual error rate, 1 from two standard deviations above it."""
     short, long, seen = rates[0], rates[1], rates[2]
     if seen < 1:
         return 0.0
@@ -199,66 +291,76 @@ def add_chance(rates: NDArray) -> float:
 
 
 @njit(cache=True)
+def _joins(wrong: bool, time: int, rule: Rule, rates: NDArray) -> bool:
+    """Whether a labelled sample joins T; updates `rates` (short and long error average, labels seen)."""
+    joins = rule.add == ADD_ALL or (rule.add == ADD_ERRORS and wrong)
+    if joins and rule.add_probability < 1.0:
+        chance = add_chance(rates) if rule.add_probability == ADAPTIVE else rule.add_probability
+        joins = uniform(rule.seed, time) < chance
+    error = 1.0 if wrong else 0.0
+    rates[2] += 1.0
+    rates[0] += (error - rates[0]) * max(SHORT_RATE, 1.0 / rates[2])
+    rates[1] += (error - rates[1]) * max(LONG_RATE, 1.0 / rates[2])
+    return joins
+
+
+@njit(cache=True)
 def advance(
-    stream: NDArray,  # float32 (n, d): sample i has id i
-    foreign: NDArray,  # float32 (m, d): what T held before, ids n, n+1, …
-    near: NDArray,  # float32 (rows, columns): approximate squared distances of stream[first:first+rows]
-    column: NDArray,  # id -> column of `near`
-    slack_abs: NDArray,  # float64 (rows,): |near - true| <= slack_abs + slack_rel * near
-    slack_rel: float,
-    first: int,
+    vectors: Vectors,
+    labels: Labels,
+    block: Block,
+    members: Members,
+    rule: Rule,
+    rates: NDArray,
+    results: Results,
     start: int,
     stop: int,
-    truth: NDArray,  # class of each stream sample, -1 = no label: predict only
-    members: NDArray,  # T, oldest first, is members[head:tail]: ids,
-    codes: NDArray,  # classes
-    times: NDArray,  # and times
-    head: int,
-    tail: int,
-    k_fixed: int,  # 0 = ceil(sqrt(|T|))
-    by_distance: bool,
-    add: int,
-    add_probability: float,
-    max_size: int,
-    seed: int,
-    clock: int,  # time of stream[0]
-    rates: NDArray,  # short and long error averages, number of labels seen
-    predictions: NDArray,
-    sizes: NDArray,
-    votes: NDArray,  # (n, classes), or (1, classes) as scratch
 ) -> tuple[int, int]:
-    """Test, then train, on stream[start:stop]; gives the new ends of T."""
-    room = tail - head + (stop - start if add != ADD_NOTHING else 0)
-    row = np.empty(room, np.float32)
-    exact = np.empty(room, np.float64)
-    doubtful = np.empty(room, np.int64)
-    heap = np.empty(room, np.float32)
+    """Test, then train, on the samples [start:stop] of a block; returns the new head and tail of T."""
+    head, tail = members.head, members.tail
+    room = tail - head + (stop - start if rule.add != ADD_NOTHING else 0)
+    scratch = Scratch(np.empty(room, np.float32), np.empty(room, np.int64), np.empty(room, np.float64))
+    near = np.empty(room, np.float32)
     for i in range(start, stop):
         n = tail - head
-        distances = near[i - first]
+        ids, codes = members.ids[head:tail], members.codes[head:tail]
+        row = block.near[i - block.first]
         for j in range(n):
-            row[j] = distances[column[members[head + j]]]
-        k = min(k_fixed, n) if k_fixed > 0 else int(np.ceil(np.sqrt(n)))
-        ballot = votes[i] if votes.shape[0] > 1 else votes[0]
-        _vote(
-            stream[i], row, n, k, slack_abs[i - first], slack_rel, members[head:tail], codes[head:tail], stream,
-            foreign, by_distance, heap, doubtful, exact, ballot,
-        )  # fmt: skip
-        predictions[i] = np.argmax(ballot)
-        if truth[i] >= 0:
-            wrong = predictions[i] != truth[i]
-            error = 1.0 if wrong else 0.0
-            wanted = add == ADD_ALL or (add == ADD_ERRORS and wrong)
-            if wanted and add_probability < 1.0:
-                chance = add_chance(rates) if add_probability == ADAPTIVE else add_probability
-                wanted = uniform(seed, clock + i) < chance
-            rates[2] += 1.0
-            rates[0] += (error - rates[0]) * max(SHORT_RATE, 1.0 / rates[2])
-            rates[1] += (error - rates[1]) * max(LONG_RATE, 1.0 / rates[2])
-            if wanted:
-                members[tail], codes[tail], times[tail] = i, truth[i], clock + i
-                tail += 1
-                if tail - head > max_size:
-                    head += 1
-        sizes[i] = tail - head
+            near[j] = row[block.column[ids[j]]]
+        voters = Voters(ids, codes, near[:n], block.slack[i - block.first], 0.0)
+        votes = results.votes[i] if results.votes.shape[0] > 1 else results.votes[0]
+        predicted = _vote(vectors.stream[i], voters, vectors, rule, scratch, votes)
+        results.predictions[i] = predicted
+        truth, time = labels.truth[i], labels.clock + i
+        if truth >= 0 and _joins(predicted != truth, time, rule, rates):
+            members.ids[tail], members.codes[tail], members.times[tail] = i, truth, time
+            tail += 1
+            if tail - head > rule.max_size:
+                head += 1
+        results.sizes[i] = tail - head
     return head, tail
+
+
+@njit(cache=True)
+def step(
+    x: NDArray, truth: int, time: int, queue: Queue, rule: Rule, rates: NDArray, n_classes: int
+) -> tuple[int, int, int]:
+    """Test, then train, on one sample x (1, d); returns the predicted class code and the new head and tail of T."""
+    head, tail = queue.head, queue.tail
+    n, d = tail - head, x.shape[1]
+    scratch = Scratch(np.empty(n, np.float32), np.empty(n, np.int64), np.empty(n, np.float64))
+    near = np.empty(n, np.float32)
+    _quick_distances(x[0], queue.x[head:tail], near)
+    ids = np.empty(n, np.int32)
+    for j in range(n):
+        ids[j] = 1 + head + j  # id 0 is the sample itself
+    voters = Voters(ids, queue.codes[head:tail], near, underflow(d), 2 * (d + 3) * HALF_ULP)
+    predicted = _vote(x[0], voters, Vectors(x, queue.x), rule, scratch, np.empty(n_classes))
+    if truth >= 0 and _joins(predicted != truth, time, rule, rates):
+        queue.codes[tail], queue.times[tail] = truth, time
+        for i in range(d):
+            queue.x[tail, i] = x[0, i]
+        tail += 1
+        if tail - head > rule.max_size:
+            head += 1
+    return predicted, head, tail

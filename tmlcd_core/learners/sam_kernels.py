@@ -1,10 +1,12 @@
-"""The compiled heart of SAM-kNN: votes of the memories, interleaved test-train errors, cleaning.
+"""Compiled inner loops of SAM-kNN: votes of the memories, interleaved test-train errors, cleaning.
 
-Squared distances are computed in float64 and kept as float32. Among equally distant samples the older is the nearer
-(all of the long-term memory is older than all of the short-term one), and a tied vote goes to the smallest class.
+Squared distances are computed in float64 and kept as float32. Of equally distant samples the older is nearer (the
+whole long-term memory is older than the short-term one), and a tied vote goes to the smallest class.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -12,10 +14,42 @@ from numpy.typing import NDArray
 
 from tmlcd_core.knn.kernels import exact_distance
 
-DONE, GROW, MAKE_ROOM = 0, 1, 2  # why `advance` came back
-STM, LTM, BOTH = 0, 1, 2  # rows of `hits`: the memories that predict
-N_STM, N_LTM, N_WINDOWS = 0, 1, 2  # places in `count`
-START, TESTED, HITS = 0, 1, 2  # columns of `windows`: first sample, next sample to test, samples predicted right
+DONE, GROW, MAKE_ROOM = 0, 1, 2  # why `advance` returned
+STM, LTM, BOTH = 0, 1, 2  # the memories that predict: rows of `hits`, places in `said`
+N_STM, N_LTM, N_WINDOWS = 0, 1, 2  # places in `counts`
+START, TESTED, HITS = 0, 1, 2  # columns of `windows`: first sample, next sample to test, correct predictions
+
+
+class Settings(NamedTuple):
+    """Parameters of SAM-kNN."""
+
+    k: int
+    by_distance: bool  # votes count 1/d
+    min_size: int  # smallest window that the STM may shrink to
+    max_size: int  # samples in both memories together
+    exact: bool  # test windows again whenever they lose a sample
+    n_classes: int
+
+
+class Memories(NamedTuple):
+    """Short-term (STM) and long-term memory (LTM), oldest first, in arrays with room for more."""
+
+    counts: NDArray  # int64 (3,): samples in the STM, samples in the LTM, windows
+    stm_x: NDArray  # float32 (room, d)
+    stm_y: NDArray  # int32 (room,): class codes
+    ltm_x: NDArray
+    ltm_y: NDArray
+    distances: NDArray  # float32 (room, room): squared distance of samples i > j of the STM at [i, j]
+    hits: NDArray  # uint8 (3, room): STM, LTM or both predicted this sample of the STM correctly
+    windows: NDArray  # int64 (windows, 3): the candidates for the STM's next size
+    tested: NDArray  # uint8 (windows, room): this window predicted this sample of the STM correctly
+
+
+class Near(NamedTuple):
+    """Squared distances from one sample to both memories; as long as the memories' arrays."""
+
+    stm: NDArray  # float32
+    ltm: NDArray  # float32
 
 
 @njit(cache=True)
@@ -25,8 +59,8 @@ def _distances(x: NDArray, rows: NDArray, n: int, out: NDArray) -> None:
 
 
 @njit(cache=True)
-def _enter(value: float, place: int, size: int, near: NDArray, places: NDArray) -> int:
-    """Let an older sample into the list of the nearest, which is sorted and has room for len(near)."""
+def _insert(value: float, place: int, size: int, near: NDArray, places: NDArray) -> int:
+    """Insert a sample into the sorted list of the nearest, before equal ones; returns the new length of the list."""
     if size == near.shape[0]:
         if value > near[size - 1]:
             return size
@@ -43,17 +77,17 @@ def _enter(value: float, place: int, size: int, near: NDArray, places: NDArray) 
 
 @njit(cache=True)
 def _nearest(row: NDArray, start: int, stop: int, near: NDArray, places: NDArray) -> int:
-    """The nearest of row[start:stop]; gives how many were found."""
+    """Fill `near` and `places` with the nearest of row[start:stop]; returns how many there are."""
     size = 0
     for j in range(stop - 1, start - 1, -1):
         if size < near.shape[0] or row[j] <= near[size - 1]:
-            size = _enter(row[j], j, size, near, places)
+            size = _insert(row[j], j, size, near, places)
     return size
 
 
 @njit(cache=True)
 def _elect(near: NDArray, voters: NDArray, size: int, by_distance: bool, votes: NDArray) -> int:
-    """The class with the most votes; a neighbour at distance 0 leaves no say to those farther off."""
+    """The class with the most votes; neighbours at distance 0 decide alone."""
     votes[:] = 0.0
     for j in range(size):
         if not by_distance:
@@ -66,111 +100,105 @@ def _elect(near: NDArray, voters: NDArray, size: int, by_distance: bool, votes: 
 
 
 @njit(cache=True)
-def ask(
-    stm_row: NDArray, stm_y: NDArray, ltm_row: NDArray, ltm_y: NDArray, count: NDArray, k: int, by_distance: bool,
-    votes: NDArray, said: NDArray,
-) -> None:  # fmt: skip
-    """Fill `said` with the class that each memory predicts; -1 for memories that have too little to say."""
-    near, places = np.empty(k, np.float32), np.empty(k, np.int64)
-    voters = np.empty(k, np.int64)
-    n = _nearest(stm_row, 0, count[N_STM], near, places)
+def ask(near: Near, memories: Memories, settings: Settings, votes: NDArray, said: NDArray) -> None:
+    """Fill `said` with the class that each memory predicts; -1 for a memory with too few samples."""
+    k, by_distance, counts = settings.k, settings.by_distance, memories.counts
+    stm_near, stm_voters = np.empty(k, np.float32), np.empty(k, np.int64)
+    places = np.empty(k, np.int64)
+    n = _nearest(near.stm, 0, counts[N_STM], stm_near, places)
     for j in range(n):
-        voters[j] = stm_y[places[j]]
-    said[STM] = _elect(near, voters, n, by_distance, votes) if n > 0 else -1
+        stm_voters[j] = memories.stm_y[places[j]]
+    said[STM] = _elect(stm_near, stm_voters, n, by_distance, votes) if n > 0 else -1
     said[LTM] = said[BOTH] = -1
-    if count[N_LTM] < k:
+    if counts[N_LTM] < k:
         return
-    far, far_places = np.empty(k, np.float32), np.empty(k, np.int64)
-    far_voters = np.empty(k, np.int64)
-    m = _nearest(ltm_row, 0, count[N_LTM], far, far_places)
+    ltm_near, ltm_voters = np.empty(k, np.float32), np.empty(k, np.int64)
+    m = _nearest(near.ltm, 0, counts[N_LTM], ltm_near, places)
     for j in range(m):
-        far_voters[j] = ltm_y[far_places[j]]
-    said[LTM] = _elect(far, far_voters, m, by_distance, votes)
-    both, both_voters = np.empty(k, np.float32), np.empty(k, np.int64)
+        ltm_voters[j] = memories.ltm_y[places[j]]
+    said[LTM] = _elect(ltm_near, ltm_voters, m, by_distance, votes)
+    both_near, both_voters = np.empty(k, np.float32), np.empty(k, np.int64)
     a, b = 0, 0
-    for j in range(k):
-        if a == n or (b < m and far[b] <= near[a]):
-            both[j], both_voters[j] = far[b], far_voters[b]
+    for j in range(k):  # merge the two sorted lists
+        if a == n or (b < m and ltm_near[b] <= stm_near[a]):
+            both_near[j], both_voters[j] = ltm_near[b], ltm_voters[b]
             b += 1
         else:
-            both[j], both_voters[j] = near[a], voters[a]
+            both_near[j], both_voters[j] = stm_near[a], stm_voters[a]
             a += 1
-    said[BOTH] = _elect(both, both_voters, k, by_distance, votes)
+    said[BOTH] = _elect(both_near, both_voters, k, by_distance, votes)
 
 
 @njit(cache=True)
 def choose(said: NDArray, hits: NDArray, n: int) -> int:
-    """What the memory says that was right most often on the samples of the STM; the first of equals."""
+    """The prediction of the memory that was correct most often on the n samples of the STM; the first of equals."""
     if said[LTM] < 0:
         return said[STM]
     best, most = STM, -1
     for memory in range(3):
-        right = 0
+        correct = 0
         for j in range(n):
-            right += hits[memory, j]
-        if right > most:
-            best, most = memory, right
+            correct += hits[memory, j]
+        if correct > most:
+            best, most = memory, correct
     return said[best]
 
 
 @njit(cache=True)
-def _test_on(
-    windows: NDArray, tested: NDArray, w: int, n: int, D: NDArray, y: NDArray, k: int, by_distance: bool, votes: NDArray
-) -> None:
-    """Interleaved test-train of window w: each sample that was not tested yet, by those before it in the window."""
+def _test_window(w: int, memories: Memories, settings: Settings, votes: NDArray) -> None:
+    """Interleaved test-train of window w: predict each untested sample from those before it in the window."""
+    k, y, windows = settings.k, memories.stm_y, memories.windows
     near, places, voters = np.empty(k, np.float32), np.empty(k, np.int64), np.empty(k, np.int64)
-    start = windows[w, START]
+    n, start = memories.counts[N_STM], windows[w, START]
     for i in range(windows[w, TESTED], n):
-        size = _nearest(D[i], start, i, near, places)
+        size = _nearest(memories.distances[i], start, i, near, places)
         for j in range(size):
             voters[j] = y[places[j]]
-        right = _elect(near, voters, size, by_distance, votes) == y[i]
-        tested[w, i] = right
-        windows[w, HITS] += right
+        correct = _elect(near, voters, size, settings.by_distance, votes) == y[i]
+        memories.tested[w, i] = correct
+        windows[w, HITS] += correct
     windows[w, TESTED] = n
 
 
 @njit(cache=True)
 def _open(windows: NDArray, w: int, start: int, k: int) -> None:
-    """Window w begins at `start`; its first k samples are only learned."""
+    """Let window w begin at `start`, untested; its first k samples are only learned."""
     windows[w, START], windows[w, TESTED], windows[w, HITS] = start, start + k, 0
 
 
 @njit(cache=True)
 def _better(windows: NDArray, w: int, v: int, n: int, k: int) -> bool:
-    """Whether window w has a smaller error than window v."""
+    """Whether window w has a smaller error rate than window v."""
     return windows[w, HITS] * (n - windows[v, START] - k) > windows[v, HITS] * (n - windows[w, START] - k)
 
 
 @njit(cache=True)
-def best_window(
-    windows: NDArray, tested: NDArray, count: NDArray, D: NDArray, y: NDArray, k: int, min_size: int, exact: bool,
-    by_distance: bool, votes: NDArray,
-) -> int:  # fmt: skip
-    """Which of the windows of n, n/2, n/4, … newest samples has the smallest error; the longest of equals."""
-    n = count[N_STM]
-    if n < 2 * min_size:
+def best_window(memories: Memories, settings: Settings, votes: NDArray) -> int:
+    """The window of n, n/2, n/4, … newest samples with the smallest error rate; the longest of equals."""
+    counts, windows, k = memories.counts, memories.windows, settings.k
+    n = counts[N_STM]
+    if n < 2 * settings.min_size:
         return 0
     w = 0
-    while n >> w >= min_size:
+    while n >> w >= settings.min_size:
         start = n - (n >> w)
-        if w >= count[N_WINDOWS]:
+        if w >= counts[N_WINDOWS]:
             _open(windows, w, start, k)
-            count[N_WINDOWS] = w + 1
-        elif windows[w, START] == start - 1 and not exact and windows[w, TESTED] > start - 1 + k:
-            # one sample less: the tests stay as they are, although the sample that leaves had its say in some
-            windows[w, HITS] -= tested[w, start - 1 + k]
+            counts[N_WINDOWS] = w + 1
+        elif windows[w, START] == start - 1 and not settings.exact and windows[w, TESTED] > start - 1 + k:
+            # one sample fewer: the other tests are kept, although the lost sample voted in some of them
+            windows[w, HITS] -= memories.tested[w, start - 1 + k]
             windows[w, START] = start
         elif windows[w, START] != start:
             _open(windows, w, start, k)
-        _test_on(windows, tested, w, n, D, y, k, by_distance, votes)
+        _test_window(w, memories, settings, votes)
         w += 1
-    count[N_WINDOWS] = w
+    counts[N_WINDOWS] = w
     best = 0
     for v in range(1, w):
-        if _better(windows, v, 0, n, k):  # it seems so: to be sure, all over again
+        if _better(windows, v, 0, n, k):  # before the STM shrinks to it, test it again from the start
             _open(windows, v, windows[v, START], k)
-            _test_on(windows, tested, v, n, D, y, k, by_distance, votes)
+            _test_window(v, memories, settings, votes)
     for v in range(1, w):
         if _better(windows, v, best, n, k):
             best = v
@@ -178,76 +206,76 @@ def best_window(
 
 
 @njit(cache=True)
-def _clean(
-    label: int, own: NDArray, own_n: int, own_places: NDArray, y: NDArray, row: NDArray, other_y: NDArray,
-    alive: NDArray, m: int, k: int,
-) -> int:  # fmt: skip
-    """Strike out, of the k nearest others, those of another class that are no farther than a neighbour of its own."""
-    reach = np.float32(-1)
-    for j in range(own_n):
-        if y[own_places[j]] == label:
-            reach = max(reach, own[j])
-    if reach < 0:
-        return 0
+def _reach(sample: int, row: NDArray, start: int, stop: int, y: NDArray, k: int) -> np.float32:
+    """Distance to the farthest sample of its own class among its k nearest in row[start:stop]; -1 without any."""
     near, places = np.empty(k, np.float32), np.empty(k, np.int64)
-    size = 0
-    for j in range(m - 1, -1, -1):
-        if alive[j]:
-            size = _enter(row[j], j, size, near, places)
-    struck = 0
+    size = _nearest(row, start, stop, near, places)
+    reach = np.float32(-1)
     for j in range(size):
-        if near[j] <= reach and other_y[places[j]] != label:
-            alive[places[j]] = False
-            struck += 1
-    return struck
+        if y[places[j]] == y[sample]:
+            reach = max(reach, near[j])
+    return reach
 
 
 @njit(cache=True)
-def clean_by_newest(
-    D: NDArray, stm_y: NDArray, ltm_row: NDArray, ltm_x: NDArray, ltm_y: NDArray, count: NDArray, k: int
-) -> None:
-    """Take out of the LTM what contradicts the newest sample of the STM."""
-    n, m = count[N_STM], count[N_LTM]
+def _clean(label: int, reach: float, row: NDArray, y: NDArray, alive: NDArray, k: int) -> bool:
+    """Of the k nearest living samples, remove those of another class within reach; returns whether there were any."""
+    if reach < 0:
+        return False
+    near, places = np.empty(k, np.float32), np.empty(k, np.int64)
+    size = 0
+    for j in range(alive.shape[0] - 1, -1, -1):
+        if alive[j]:
+            size = _insert(row[j], j, size, near, places)
+    removed = False
+    for j in range(size):
+        if near[j] <= reach and y[places[j]] != label:
+            alive[places[j]] = False
+            removed = True
+    return removed
+
+
+@njit(cache=True)
+def clean_by_newest(memories: Memories, near: Near, k: int) -> None:
+    """Remove from the LTM what contradicts the newest sample of the STM, `near` being that sample's distances."""
+    counts, ltm_x, ltm_y = memories.counts, memories.ltm_x, memories.ltm_y
+    n, m = counts[N_STM], counts[N_LTM]
     if n <= k or m == 0:
         return
-    near, places = np.empty(k, np.float32), np.empty(k, np.int64)
-    size = _nearest(D[n - 1], 0, n - 1, near, places)
+    reach = _reach(n - 1, memories.distances[n - 1], 0, n - 1, memories.stm_y, k)
     alive = np.ones(m, np.bool_)
-    if _clean(stm_y[n - 1], near, size, places, stm_y, ltm_row, ltm_y, alive, m, k):
+    if _clean(memories.stm_y[n - 1], reach, near.ltm, ltm_y, alive, k):
         kept = 0
         for j in range(m):
             if alive[j]:
                 ltm_x[kept], ltm_y[kept] = ltm_x[j], ltm_y[j]
                 kept += 1
-        count[N_LTM] = kept
+        counts[N_LTM] = kept
 
 
 @njit(cache=True)
-def shrink(
-    start: int, D: NDArray, stm_x: NDArray, stm_y: NDArray, hits: NDArray, ltm_x: NDArray, ltm_y: NDArray,
-    windows: NDArray, tested: NDArray, best: int, count: NDArray, k: int,
-) -> None:  # fmt: skip
-    """The STM becomes its window `best`, from `start` on; what is consistent with it of the rest joins the LTM."""
-    n = count[N_STM]
+def shrink(best: int, memories: Memories, k: int) -> None:
+    """Shrink the STM to its window `best`; of the other samples, those that do not contradict it join the LTM."""
+    counts, windows, tested, distances = memories.counts, memories.windows, memories.tested, memories.distances
+    n, start = counts[N_STM], windows[best, START]
     alive = np.ones(start, np.bool_)
     if n - start > k:
-        near, places = np.empty(k, np.float32), np.empty(k, np.int64)
         row = np.empty(n, np.float32)
         for i in range(start, n):
             for j in range(start, i):
-                row[j] = D[i, j]
+                row[j] = distances[i, j]
             row[i] = np.inf
             for j in range(i + 1, n):
-                row[j] = D[j, i]
-            size = _nearest(row, start, n, near, places)
-            _clean(stm_y[i], near, size, places, stm_y, D[i], stm_y, alive, start, k)
+                row[j] = distances[j, i]
+            reach = _reach(i, row, start, n, memories.stm_y, k)
+            _clean(memories.stm_y[i], reach, distances[i], memories.stm_y, alive, k)
     for j in range(start):
         if alive[j]:
-            ltm_x[count[N_LTM]], ltm_y[count[N_LTM]] = stm_x[j], stm_y[j]
-            count[N_LTM] += 1
-    drop_oldest(start, D, stm_x, stm_y, hits, count)
-    count[N_WINDOWS] = max(count[N_WINDOWS] - best, 0)
-    for w in range(count[N_WINDOWS]):
+            memories.ltm_x[counts[N_LTM]], memories.ltm_y[counts[N_LTM]] = memories.stm_x[j], memories.stm_y[j]
+            counts[N_LTM] += 1
+    drop_oldest(start, memories)
+    counts[N_WINDOWS] = max(counts[N_WINDOWS] - best, 0)
+    for w in range(counts[N_WINDOWS]):
         windows[w] = windows[w + best]
         windows[w, START] -= start
         windows[w, TESTED] -= start
@@ -255,68 +283,72 @@ def shrink(
 
 
 @njit(cache=True)
-def drop_oldest(start: int, D: NDArray, stm_x: NDArray, stm_y: NDArray, hits: NDArray, count: NDArray) -> None:
-    """The STM without its first samples."""
-    n = count[N_STM]
-    for j in range(start, n):
-        stm_x[j - start], stm_y[j - start] = stm_x[j], stm_y[j]
-        hits[:, j - start] = hits[:, j]
-        for i in range(start, j):
-            D[j - start, i - start] = D[j, i]
-    count[N_STM] = n - start
+def drop_oldest(dropped: int, memories: Memories) -> None:
+    """Remove the oldest samples of the STM."""
+    n = memories.counts[N_STM]
+    for j in range(dropped, n):
+        memories.stm_x[j - dropped], memories.stm_y[j - dropped] = memories.stm_x[j], memories.stm_y[j]
+        memories.hits[:, j - dropped] = memories.hits[:, j]
+        for i in range(dropped, j):
+            memories.distances[j - dropped, i - dropped] = memories.distances[j, i]
+    memories.counts[N_STM] = n - dropped
+
+
+@njit(cache=True)
+def _room_for_distances(memories: Memories) -> Near:
+    return Near(np.empty(memories.stm_x.shape[0], np.float32), np.empty(memories.ltm_x.shape[0], np.float32))
 
 
 @njit(cache=True)
 def advance(
-    X: NDArray, truth: NDArray, first: int, resume: bool, D: NDArray, stm_x: NDArray, stm_y: NDArray, hits: NDArray,
-    ltm_x: NDArray, ltm_y: NDArray, windows: NDArray, tested: NDArray, count: NDArray, k: int, by_distance: bool,
-    min_size: int, max_size: int, exact: bool, n_classes: int, predictions: NDArray, sizes: NDArray,
-) -> tuple[int, int]:  # fmt: skip
-    """Test, then train, on X[first:]; gives the sample it stopped at, and why."""
-    stm_row, ltm_row = np.empty(stm_x.shape[0], np.float32), np.empty(ltm_x.shape[0], np.float32)
-    votes, said = np.empty(n_classes), np.empty(3, np.int64)
+    X: NDArray, truth: NDArray, first: int, resume: bool, memories: Memories, settings: Settings, results: NDArray
+) -> tuple[int, int]:
+    """Test, then train, on X[first:]; returns the index at which it stopped, and why.
+
+    After MAKE_ROOM it goes on with `resume`: that sample is predicted and stored already. `results`, int64 (2, n),
+    receives the predicted class codes and the sizes of both memories together.
+    """
+    counts = memories.counts
+    near = _room_for_distances(memories)
+    votes, said = np.empty(settings.n_classes), np.empty(3, np.int64)
     for i in range(first, X.shape[0]):
         if resume:
-            _distances(X[i], ltm_x, count[N_LTM], ltm_row)  # room was made in it
+            _distances(X[i], memories.ltm_x, counts[N_LTM], near.ltm)  # the LTM was compressed
         else:
-            n = count[N_STM]
-            if n == stm_x.shape[0] or n + 1 + count[N_LTM] > ltm_x.shape[0]:
+            n = counts[N_STM]
+            if n == memories.stm_x.shape[0] or n + 1 + counts[N_LTM] > memories.ltm_x.shape[0]:
                 return i, GROW
-            _distances(X[i], stm_x, n, stm_row)
-            _distances(X[i], ltm_x, count[N_LTM], ltm_row)
-            ask(stm_row, stm_y, ltm_row, ltm_y, count, k, by_distance, votes, said)
-            predictions[i] = choose(said, hits, n)
+            _distances(X[i], memories.stm_x, n, near.stm)
+            _distances(X[i], memories.ltm_x, counts[N_LTM], near.ltm)
+            ask(near, memories, settings, votes, said)
+            results[0, i] = choose(said, memories.hits, n) if n > 0 else 0  # the smallest label, as in a tie
             if truth[i] >= 0:
-                stm_x[n], stm_y[n] = X[i], truth[i]
-                D[n, :n] = stm_row[:n]
+                memories.stm_x[n], memories.stm_y[n] = X[i], truth[i]
+                memories.distances[n, :n] = near.stm[:n]
                 for memory in range(3):
-                    hits[memory, n] = said[memory] == truth[i]
-                count[N_STM] = n + 1
-                if n + 1 + count[N_LTM] > max_size:
+                    memories.hits[memory, n] = said[memory] == truth[i]
+                counts[N_STM] = n + 1
+                if n + 1 + counts[N_LTM] > settings.max_size:
                     return i, MAKE_ROOM
         resume = False
         if truth[i] >= 0:
-            clean_by_newest(D, stm_y, ltm_row, ltm_x, ltm_y, count, k)
-            best = best_window(windows, tested, count, D, stm_y, k, min_size, exact, by_distance, votes)
+            clean_by_newest(memories, near, settings.k)
+            best = best_window(memories, settings, votes)
             if best > 0:
-                start = windows[best, START]
-                shrink(start, D, stm_x, stm_y, hits, ltm_x, ltm_y, windows, tested, best, count, k)
-        sizes[i] = count[N_STM] + count[N_LTM]
+                shrink(best, memories, settings.k)
+        results[1, i] = counts[N_STM] + counts[N_LTM]
     return X.shape[0], DONE
 
 
 @njit(cache=True)
-def classify(
-    X: NDArray, stm_x: NDArray, stm_y: NDArray, hits: NDArray, ltm_x: NDArray, ltm_y: NDArray, count: NDArray, k: int,
-    by_distance: bool, n_classes: int,
-) -> NDArray:  # fmt: skip
-    """Predict only."""
-    stm_row, ltm_row = np.empty(stm_x.shape[0], np.float32), np.empty(ltm_x.shape[0], np.float32)
-    votes, said = np.empty(n_classes), np.empty(3, np.int64)
+def classify(X: NDArray, memories: Memories, settings: Settings) -> NDArray:
+    """Class code predicted for each sample, int64 (n,); nothing is learned."""
+    near = _room_for_distances(memories)
+    votes, said = np.empty(settings.n_classes), np.empty(3, np.int64)
     predictions = np.empty(X.shape[0], np.int64)
     for i in range(X.shape[0]):
-        _distances(X[i], stm_x, count[N_STM], stm_row)
-        _distances(X[i], ltm_x, count[N_LTM], ltm_row)
-        ask(stm_row, stm_y, ltm_row, ltm_y, count, k, by_distance, votes, said)
-        predictions[i] = choose(said, hits, count[N_STM])
+        _distances(X[i], memories.stm_x, memories.counts[N_STM], near.stm)
+        _distances(X[i], memories.ltm_x, memories.counts[N_LTM], near.ltm)
+        ask(near, memories, settings, votes, said)
+        predictions[i] = choose(said, memories.hits, memories.counts[N_STM])
     return predictions

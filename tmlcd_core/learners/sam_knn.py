@@ -91,33 +91,41 @@ class SAMKNN(ComparisonLearner):
 
     def _start(self, X: NDArray[np.float32], codes: NDArray[np.int32]) -> None:
         d = X.shape[1]
-        self._count = np.zeros(3, np.int64)  # samples in STM and LTM, windows
-        self._stm_x, self._stm_y = np.empty((0, d), np.float32), np.empty(0, np.int32)
-        self._ltm_x, self._ltm_y = np.empty((0, d), np.float32), np.empty(0, np.int32)
-        self._D = np.empty((0, 0), np.float32)  # [i, j]: squared distance of samples i > j of the STM
-        self._hits = np.empty((3, 0), np.uint8)  # STM, LTM or both right about each sample of the STM
-        self._windows = np.zeros((MAX_WINDOWS, 3), np.int64)
-        self._tested = np.empty((MAX_WINDOWS, 0), np.uint8)  # each window right about each sample of the STM
+        self._memories = kernels.Memories(
+            counts=np.zeros(3, np.int64),
+            stm_x=np.empty((0, d), np.float32),
+            stm_y=np.empty(0, np.int32),
+            ltm_x=np.empty((0, d), np.float32),
+            ltm_y=np.empty(0, np.int32),
+            distances=np.empty((0, 0), np.float32),
+            hits=np.empty((3, 0), np.uint8),
+            windows=np.zeros((MAX_WINDOWS, 3), np.int64),
+            tested=np.empty((MAX_WINDOWS, 0), np.uint8),
+        )
+        self._settings = kernels.Settings(
+            int(self.k),
+            self.weights == "distance",
+            int(self.min_stm),
+            int(self.max_size),
+            bool(self.exact),
+            len(self.classes_),
+        )
         self._compressions = 0
         self._follow(X, codes)
 
     def _widen(self, classes: NDArray) -> None:
-        n, m, _ = self._count.tolist()
-        self._stm_y[:n] = self._recode(self._stm_y[:n], classes)
-        self._ltm_y[:m] = self._recode(self._ltm_y[:m], classes)
+        memories = self._memories
+        for codes, n in ((memories.stm_y, self.stm_size_), (memories.ltm_y, self.ltm_size_)):
+            codes[:n] = self._recode(codes[:n], classes)
+        self._settings = self._settings._replace(n_classes=len(classes))
 
     def _follow(self, X: NDArray[np.float32], truth: NDArray[np.int32]) -> tuple[NDArray, NDArray]:
-        predictions, sizes = np.empty(len(X), np.int64), np.empty(len(X), np.int64)
+        results = np.empty((2, len(X)), np.int64)
         i, resume = 0, False
         while True:
-            i, why = kernels.advance(
-                X, truth, i, resume, self._D, self._stm_x, self._stm_y, self._hits, self._ltm_x, self._ltm_y,
-                self._windows, self._tested, self._count, int(self.k), self.weights == "distance", int(self.min_stm),
-                int(self.max_size), bool(self.exact), len(self.classes_), predictions, sizes,
-            )  # fmt: skip
+            i, why = kernels.advance(X, truth, i, resume, self._memories, self._settings, results)
             if why == kernels.DONE:
-                # the very first sample is predicted by nothing: the smallest label, as in a tie
-                return np.maximum(predictions, 0), sizes
+                return results[0], results[1]
             resume = why == kernels.MAKE_ROOM
             if resume:
                 self._make_room()
@@ -125,51 +133,52 @@ class SAMKNN(ComparisonLearner):
                 self._grow()
 
     def _classify(self, X: NDArray[np.float32]) -> NDArray[np.integer]:
-        return kernels.classify(
-            X, self._stm_x, self._stm_y, self._hits, self._ltm_x, self._ltm_y, self._count, int(self.k),
-            self.weights == "distance", len(self.classes_),
-        )  # fmt: skip
+        return kernels.classify(X, self._memories, self._settings)
 
     def _grow(self) -> None:
-        """Twice the room, for one more sample at least and no more than ever needed."""
-        n, m, _ = self._count.tolist()
+        """Double the room of the memories: at least one more sample, at most max_size + 1."""
+        memories, n, m = self._memories, self.stm_size_, self.ltm_size_
         room = min(max(SMALLEST, 2 * (n + m)), int(self.max_size) + 1)
-        self._ltm_x, self._ltm_y = _wider(self._ltm_x, room), _wider(self._ltm_y, room)
-        if n == len(self._stm_x):
+        memories = memories._replace(ltm_x=_wider(memories.ltm_x, room), ltm_y=_wider(memories.ltm_y, room))
+        if n == len(memories.stm_x):
             room = min(max(SMALLEST, 2 * n), int(self.max_size) + 1)
-            self._stm_x, self._stm_y = _wider(self._stm_x, room), _wider(self._stm_y, room)
-            self._D = _wider(_wider(self._D, room).T, room).T.copy()
-            self._hits = _wider(self._hits.T, room).T.copy()
-            self._tested = _wider(self._tested.T, room).T.copy()
+            memories = memories._replace(
+                stm_x=_wider(memories.stm_x, room),
+                stm_y=_wider(memories.stm_y, room),
+                distances=_wider(_wider(memories.distances, room).T, room).T.copy(),
+                hits=_wider(memories.hits.T, room).T.copy(),
+                tested=_wider(memories.tested.T, room).T.copy(),
+            )
+        self._memories = memories
 
     def _make_room(self) -> None:
         """Compress the LTM; if it is small, the oldest samples of the STM join it before."""
-        n, m, _ = self._count.tolist()
+        memories, n, m = self._memories, self.stm_size_, self.ltm_size_
         most = int(self.ltm_share * self.max_size)
         if m <= most:
             move = most - m + 1
-            self._ltm_x[m : m + move], self._ltm_y[m : m + move] = self._stm_x[:move], self._stm_y[:move]
-            kernels.drop_oldest(move, self._D, self._stm_x, self._stm_y, self._hits, self._count)
-            self._count[kernels.N_WINDOWS] = 0
+            memories.ltm_x[m : m + move], memories.ltm_y[m : m + move] = memories.stm_x[:move], memories.stm_y[:move]
+            kernels.drop_oldest(move, memories)
+            memories.counts[kernels.N_WINDOWS] = 0
             n, m = n - move, m + move
         rng = np.random.default_rng((self.random_state, self._compressions))
         self._compressions += 1
-        x, y = halved(self._ltm_x[:m], self._ltm_y[:m], rng)
+        x, y = halved(memories.ltm_x[:m], memories.ltm_y[:m], rng)
         keep = min(len(x), int(self.max_size) - n)  # fewer only where nearly every sample is a class of its own
-        self._ltm_x[:keep], self._ltm_y[:keep] = x[len(x) - keep :], y[len(y) - keep :]
-        self._count[kernels.N_LTM] = keep
+        memories.ltm_x[:keep], memories.ltm_y[:keep] = x[len(x) - keep :], y[len(y) - keep :]
+        memories.counts[kernels.N_LTM] = keep
 
     @property
     def stm_size_(self) -> int:
         """Samples in the short-term memory."""
         self._require_fitted()
-        return int(self._count[kernels.N_STM])
+        return int(self._memories.counts[kernels.N_STM])
 
     @property
     def ltm_size_(self) -> int:
         """Samples in the long-term memory."""
         self._require_fitted()
-        return int(self._count[kernels.N_LTM])
+        return int(self._memories.counts[kernels.N_LTM])
 
     def __len__(self) -> int:
         return self.stm_size_ + self.ltm_size_

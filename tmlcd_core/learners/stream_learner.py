@@ -15,7 +15,7 @@ from tmlcd_core.knn.condensing import condense_codes
 from tmlcd_core.knn.distances import BLOCK, distance_cache
 from tmlcd_core.knn.store import Store
 from tmlcd_core.knn.tiny_knn import TinyKNN
-from tmlcd_core.knn.walk import OneStep, Rule, Walk
+from tmlcd_core.knn.walk import Rule, Walk, observe
 from tmlcd_core.learners.trace import Alarm, Trace
 from tmlcd_core.validation import shown, whole_number
 
@@ -43,7 +43,6 @@ class StreamLearner(TinyKNN):
         self._rates = np.zeros(3)
         self.detector_ = detector
         self.alarm_: Alarm | None = None  # raised by the last sample
-        self._step = OneStep()
 
     def _adopt(self, classes: NDArray) -> None:
         self._W.codes = self._recode(self._W.codes, classes)
@@ -134,7 +133,7 @@ class StreamLearner(TinyKNN):
         code = self._code(y)
         self.time_ += 1
         self.alarm_ = None
-        predicted = self._step(X, code, self._T, self._settings, len(self.classes_), self.time_, self._rates)
+        predicted = observe(X, code, self.time_, self._T, self._settings, self._rates, len(self.classes_))
         if code >= 0:
             if self._W_size:
                 self._W.append(X[0], code, self.time_)
@@ -166,7 +165,6 @@ class StreamLearner(TinyKNN):
         n_features = whole_number("n_features", n_features, self.n_features_in_)
         self._T, self._W = self._T.widened(n_features), self._W.widened(n_features)
         self.n_features_in_ = n_features
-        self._step = OneStep()
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
