@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from tmlcd_core.changes import judge
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.experiments import (
     CONTESTANTS,
@@ -171,3 +172,110 @@ def test_every_contestant_runs(name):
     assert one.correct[:120].mean() > 0.6
     assert len(one.correct) == len(one.sizes) == 240
     assert one.metrics.microseconds > 0
+
+
+# ---------------------------------------------------------------- changes
+
+
+def told_by_a_loop(correct, alarms, changes, ends):
+    """The rules once more, a sample at a time: false alarms, delays, recoveries (None: unknown, inf: never)."""
+    false, delays, recoveries = len(alarms), [], []
+    for number, (change, end) in enumerate(zip(changes, ends, strict=True)):
+        stop = [*changes, len(correct)][number + 1]
+        inside = [a for a in alarms if change <= a < stop]
+        false -= len([a for a in inside if a == inside[0] or a < end])
+        delays += [inside[0] - change] if inside else []
+        begin = [0, *changes][number]
+        hits = sum(map(bool, correct[begin:change]))
+
+        def low(t, hits=hits, span=change - begin):
+            """Whether the last 100 up to t are below 95 % of what the concept before had."""
+            return t >= 99 and 20 * span * sum(map(bool, correct[t - 99 : t + 1])) < 19 * 100 * hits
+
+        fell = next((t for t in range(change, stop) if low(t)), None)
+        if fell is None:
+            recoveries.append(0 if stop - end >= 100 else None)
+            continue
+        back = next((t for t in range(fell, stop) if t - 99 >= end and not low(t)), None)
+        late = fell - 99 > end
+        recoveries.append(math.inf if back is None else back + 1 - (fell if late else change))
+    return false, delays, recoveries
+
+
+def random_run(seed):
+    """Hits, alarms, changes and ends of ramps."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(120, 1500))
+    changes = sorted({int(c) for c in rng.integers(1, n, rng.integers(0, 4))})
+    ends = [int(rng.integers(c, stop + 1)) for c, stop in zip(changes, [*changes[1:], n], strict=False)]
+    if rng.random() < 0.4:
+        ends = changes
+    chance = np.repeat(rng.choice([0.3, 0.6, 0.85, 0.95, 1.0], 1 + n // 70), 70)[:n]
+    alarms = sorted({int(a) for a in rng.integers(0, n, rng.integers(0, 8))})
+    return rng.random(n) < chance, alarms, changes, ends
+
+
+def figures_of(correct, alarms, changes, ends):
+    return evaluate(correct, np.ones(len(correct)), alarms, alarms, changes, ends)
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_delays_false_alarms_and_recovery_by_a_loop(block):
+    kinds = set()
+    for seed in range(50 * block, 50 * block + 50):
+        run = random_run(seed)
+        false, delays, recoveries = told_by_a_loop(*run)
+        m = figures_of(*run)
+        assert (m.false_alarms, m.missed) == (false, len(run[2]) - len(delays)), seed
+        np.testing.assert_equal(m.delay, np.mean(delays) if delays else math.nan)
+        told = [r for r in recoveries if r not in (None, math.inf)]
+        np.testing.assert_equal(m.recovery, np.mean(told) if told else math.nan)
+        assert m.unrecovered == recoveries.count(math.inf), seed
+        kinds |= {{None: "unknown", 0: "0", math.inf: "never"}.get(r, "back") for r in recoveries}
+    assert kinds == {"never", "0", "unknown", "back"}, "every answer is among the runs"
+
+
+def test_what_is_known_at_a_sample_is_the_judgement_of_the_run_up_to_it():
+    for seed in range(40):
+        correct, alarms, changes, ends = random_run(seed)
+        whole = judge(correct, alarms, changes, ends)
+        events, last = whole.events(), None
+        for i in range(0, len(correct), 7):
+            begun = [c for c in changes if c <= i]
+            known = judge(correct[: i + 1], [a for a in alarms if a <= i], begun, ends[: len(begun)])
+            assert whole.until(i) == known, (seed, i)
+            since = max(event for event in events if event <= i)
+            for figure in ("false", "delay", "missed", "recovery", "unrecovered"):
+                np.testing.assert_equal(getattr(known, figure), getattr(whole.until(since), figure))
+            last = known
+        assert last is not None
+
+
+def curve_of(*spans):
+    """Hits: (samples, share right) one after the other, errors spread evenly."""
+    return np.concatenate([np.arange(n) * share % 1 < share for n, share in spans]) if spans else np.ones(0, bool)
+
+
+@pytest.mark.parametrize(
+    ("spans", "end", "recovery", "never"),
+    [
+        ([(400, 1.0), (3, 0.0), (597, 1.0)], 400, 0.0, 0),  # 97 % of the last 100 is no fall
+        ([(400, 1.0), (60, 0.0), (540, 1.0)], 400, 155.0, 0),
+        ([(400, 1.0), (600, 0.0)], 400, math.nan, 1),
+        ([(1000, 1.0)], 700, 0.0, 0),
+        # A gradual change that is over at 700: good until then, and 61 % afterwards.
+        ([(700, 1.0), (300, 0.61)], 700, math.nan, 1),
+        # It falls only after the ramp, at 710, and is back when 95 of the last 100 are right, at 865.
+        ([(710, 1.0), (60, 0.0), (230, 1.0)], 700, 465.0, 0),
+        # It falls and is back during the ramp: that counts when the new concept has been alone for 100 samples.
+        ([(400, 1.0), (60, 0.0), (540, 1.0)], 700, 400.0, 0),
+        # 150 samples of the new concept are right before it falls, at 855; back at 954: counted from the fall.
+        ([(850, 1.0), (10, 0.0), (140, 1.0)], 700, 100.0, 0),
+        # Nobody can tell: the new concept is alone for 50 samples only.
+        ([(1000, 1.0)], 950, math.nan, 0),
+    ],
+)
+def test_recovery_needs_a_fall_and_the_end_of_the_change(spans, end, recovery, never):
+    m = figures_of(curve_of(*spans), [], [400], [end])
+    np.testing.assert_equal(m.recovery, recovery)
+    assert m.unrecovered == never

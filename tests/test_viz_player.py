@@ -3,8 +3,11 @@
 import itertools
 import json
 import re
+import shutil
 import struct
+import subprocess
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,16 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from tests.test_evaluation import random_run
 from tmlcd_core.curve import accuracy_curve
 from tmlcd_core.errors import ConfigError, DataError
+from tmlcd_core.experiments import evaluate, summarise
 from tmlcd_core.experiments.contestants import CONTESTANTS
 from tmlcd_core.learners import Trace
 from tmlcd_core.viz import showcase
-from tmlcd_core.viz.lab import plane_figure
+from tmlcd_core.viz.lab import figures, plane_figure, spreads
 from tmlcd_core.viz.palette import COMPARED, LEARNERS, SPARE, styles
-from tmlcd_core.viz.player import Panel, PlayerRun, readable
+from tmlcd_core.viz.player import Panel, PlayerRun, number_text, readable, recovery_text
 from tmlcd_core.viz.printed import Plane, planes
 
+ROOT = Path(__file__).parent.parent
 LIGHT, DARK = "#ffffff", "#171614"  # Streamlit's backgrounds
 
 
@@ -211,3 +217,104 @@ def test_a_learner_looks_the_same_in_any_company():
     assert styles(["hybrid"])["hybrid"] == styles(["mine", "cit", "hybrid"])["hybrid"]
     looks = styles([*LEARNERS, "a", "b", "c", "d", "e"]).values()
     assert len({look.colour for look in looks}) == 8
+
+
+# ---------------------------------------------------------------- the table, by the player's own script
+
+TABLE = """
+import { decode, metrics } from "./player.mjs";
+import { readFileSync } from "node:fs";
+const wanted = JSON.parse(readFileSync("wanted.json", "utf8"));
+const tables = wanted.map(({ file, samples }) => {
+  const run = decode(new Uint8Array(readFileSync(file)));
+  return samples.map((i) => Object.fromEntries(
+    metrics(run, i).filter((row) => row.group === "So far").map((row) => [row.name, row.cells])));
+});
+console.log(JSON.stringify(tables));
+"""
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(NODE is None, reason="the player's script needs node")
+
+
+def tables(folder, runs, samples):
+    """The rows "So far" that the browser shows for each run at each of these samples."""
+    (folder / "player.mjs").write_bytes((ROOT / "pages/player/player.js").read_bytes())
+    (folder / "table.mjs").write_text(TABLE, encoding="utf-8")
+    wanted = []
+    for number, (run, places) in enumerate(zip(runs, samples, strict=True)):
+        (folder / f"{number}").write_bytes(run.pack())
+        wanted.append({"file": f"{number}", "samples": places})
+    (folder / "wanted.json").write_text(json.dumps(wanted), encoding="utf-8")
+    said = subprocess.run([NODE, "table.mjs"], cwd=folder, capture_output=True, text=True, check=True, timeout=60)
+    return json.loads(said.stdout)
+
+
+def player_of(correct, alarms, changes, ends):
+    """A run of one learner with a test and one without, which predict the same."""
+    panel = Panel("Accuracy", "accuracy", {name: accuracy_curve(correct) for name in ("active", "static")})
+    hits = {"active": correct, "static": correct}
+    seen = {"active": alarms}
+    return PlayerRun("x", (panel,), ("active", "static"), tuple(changes), seen, seen, hits, ends=tuple(ends))
+
+
+@needs_node
+def test_the_live_table_ends_with_the_figures_of_the_run(tmp_path):
+    """Random alarms, changes and ramps: what the browser shows at the last sample is what `evaluate` says."""
+    made = [random_run(seed) for seed in range(200)]
+    shown = tables(tmp_path, [player_of(*run) for run in made], [[len(run[0]) - 1] for run in made])
+    answers = set()
+    for (correct, alarms, changes, ends), [table] in zip(made, shown, strict=True):
+        sizes = np.ones(len(correct))
+        tested = evaluate(correct, sizes, alarms, alarms, changes, ends)
+        without = evaluate(correct, sizes, changes=changes, ends=ends, has_test=False)
+        figured = figures({"active": tested, "static": without})
+        names = {
+            "accuracy": "accuracy",
+            "before change": "accuracy before the change",
+            "after change": "accuracy after the change",
+            "false alarms": "false alarms",
+            "delay": "samples until the alarm",
+            "recovery": "samples until recovered",
+        }
+        assert set(table) - {"alarms"} == set(names if changes else ("accuracy", "false alarms"))
+        expected = {name: dict(zip(figured[""], cells, strict=True)) for name, cells in figured.items()}
+        for row in set(table) & set(names):
+            assert table[row] == [expected[name].get(names[row], "–") for name in ("Active", "Static")], row
+        assert table["alarms"] == [str(len(alarms)), "–"]
+        answers |= set(table.get("recovery", ()))
+    assert {"never", "0", "–"} < answers and any(text.isdigit() and int(text) > 99 for text in answers)
+
+
+@needs_node
+def test_the_live_table_tells_no_more_than_is_known(tmp_path):
+    made = [random_run(seed) for seed in range(40)]
+    places = [list(range(0, len(run[0]), 13)) for run in made]
+    shown = tables(tmp_path, [player_of(*run) for run in made], places)
+    pending = 0
+    for (correct, alarms, changes, ends), samples, found in zip(made, places, shown, strict=True):
+        for i, table in zip(samples, found, strict=True):
+            begun = [change for change in changes if change <= i]
+            until = [alarm for alarm in alarms if alarm <= i]
+            known = evaluate(correct[: i + 1], np.ones(i + 1), until, until, begun, ends[: len(begun)])
+            assert table["false alarms"][0] == str(known.false_alarms)
+            assert table["alarms"][0] == str(len(until))
+            if changes:
+                assert table["delay"][0] == number_text(known.delay, 0)
+                whole = recovery_text(known.recovery, known.unrecovered)
+                waits = recovery_text(known.recovery, max(0, known.unrecovered - 1), min(1, known.unrecovered))
+                over = i + 1 in changes or i + 1 == len(correct)
+                assert table["recovery"][0] in ({whole} if over else {whole, waits})
+                assert over or table["recovery"][0] != "never" or begun, "never is said at the end"
+                pending += "not yet" in table["recovery"][0]
+    assert pending > 20
+
+
+def test_all_figures_say_never():
+    never = evaluate(np.arange(600) < 300, np.ones(600), changes=[300])
+    back = evaluate(np.abs(np.arange(600) - 330) > 30, np.ones(600), changes=[300])
+    table = figures({"cit": never, "hybrid": back})
+    row = table[""].index("samples until recovered")
+    assert (table["CIT"][row], table["Hybrid"][row]) == ("never", "156")
+    several = spreads({"cit": summarise([never, back, back]), "static": summarise([never, never])})
+    row = several[""].index("samples until recovered")
+    assert (several["CIT"][row], several["Static"][row]) == ("156 ± 0, 1 never", "never")

@@ -30,7 +30,7 @@ def moved() -> None:
 @st.fragment
 def watch(found: LabRun, title: str, several: Bands | None) -> None:
     """The player and the sample under its cursor: moving it runs this part of the page alone."""
-    shown = several.shown if several else run_of(title, found.stream, found.traces, threshold_of(found))
+    shown = several.shown if several else run_of(title, found.stream, found.traces, threshold_of(found), found.tested)
     sample = player(shown, "lab", start="begin", autoplay=True, on_move=moved)
     if st.session_state.get(MOVED):
         sample_view(found, min(sample, len(found.stream) - 1))

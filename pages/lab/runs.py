@@ -85,13 +85,17 @@ class LabRun:
         return repr((self.trial.about_stream, self.scenario, self.cache))
 
     @property
+    def tested(self) -> list[str]:
+        """Learners with a change-detection test."""
+        return [name for name in self.trial.learners if "detector" in self.trial.learner_settings(name)]
+
+    @property
     def metrics(self) -> dict[str, Metrics]:
         """Figures of each learner; the time per sample is left to the benchmarks."""
         found = {}
         for name, trace in self.traces.items():
-            settings = self.trial.learner_settings(name)
-            window, has_test = int(settings.get("window", 0)), "detector" in settings
-            found[name] = LearnerRun.of(trace, self.stream, window, math.nan, has_test).metrics
+            window = int(self.trial.learner_settings(name).get("window", 0))
+            found[name] = LearnerRun.of(trace, self.stream, window, math.nan, name in self.tested).metrics
         return found
 
 

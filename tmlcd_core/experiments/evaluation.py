@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tmlcd_core.curve import TAPS, accuracy_curve
+from tmlcd_core.changes import judge, mean
 from tmlcd_core.errors import DataError
 from tmlcd_core.knn.store import sample_bytes
-
-RECOVERED = 0.95  # of the accuracy before the change
 
 
 def _metric(formula: str, span: str) -> Any:
@@ -32,11 +30,14 @@ class Metrics:
     accuracy_200: float = _metric("the same in the 200 samples after each change", "0..1")
     accuracy_500: float = _metric("the same in the 500 samples after each change", "0..1")
     recovery: float = _metric(
-        "samples from a change until the last 100, all after it, are predicted with 95 % of the accuracy of the "
-        "concept before; mean over changes from which the learner recovered",
-        "100..length",
+        "samples from a change until the last 100, all after it is over, are predicted with 95 % of the accuracy of "
+        "the concept before; 0 if it did not fall below that; from the fall if it fell only later; "
+        "mean over changes from which the learner recovered",
+        "0..length",
     )
-    unrecovered: int = _metric("changes from which it did not recover before the next one or the end", "0..changes")
+    unrecovered: int = _metric(
+        "changes after which the accuracy fell and was not back before the next one or the end", "0..changes"
+    )
     final_size: int = _metric("|T| after the last sample", ">= 0")
     largest_size: int = _metric("max over time of |T|", ">= final_size")
     mean_size: float = _metric("mean over time of |T|", ">= 0")
@@ -102,54 +103,34 @@ def evaluate(
         raise DataError(f"{n} predictions and {len(sizes)} sizes: give one of each for every sample, and at least one")
     if any(not 0 < change < n for change in changes):
         raise DataError(f"changes={list(changes)}: a change lies within the {n} samples, after the first")
-    starts = [0, *changes]
-    stops = [*changes, n]
-    ends = list(changes) if ends is None else list(ends)
-    alarms = [int(a) for a in detections]
-    curve = accuracy_curve(correct)
-    delays, errors, recoveries = [], [], []
-    true_alarms: set[int] = set()
-    for change, stop, end, before in zip(changes, stops[1:], ends, starts[:-1], strict=True):
-        found = [i for i, a in enumerate(alarms) if change <= a < stop]
-        if found:
-            delays.append(alarms[found[0]] - change)
-            errors.append(abs(int(change_points[found[0]]) - change))
-            true_alarms |= {found[0], *(i for i in found if alarms[i] < end)}
-        level = RECOVERED * float(correct[before:change].mean())
-        back = np.flatnonzero(curve[change + TAPS - 1 : stop] >= level)
-        if len(back):
-            recoveries.append(int(back[0]) + TAPS)
+    found = judge(correct, detections, changes, ends)
+    pairs = [(o.change, int(change_points[o.detection])) for o in found.outcomes if o.detection is not None]
     first = changes[0] if changes else n
     each = sample_bytes(n_features)
 
     def soon(span: int) -> float:
-        return _mean([_mean(correct[c : min(c + span, stop)]) for c, stop in zip(changes, stops[1:], strict=True)])
+        return mean([mean(correct[o.change : min(o.change + span, o.stop)]) for o in found.outcomes])
 
     return Metrics(
-        accuracy=_mean(correct),
-        accuracy_before=_mean(correct[:first]),
-        accuracy_after=_mean(correct[first:]),
+        accuracy=mean(correct),
+        accuracy_before=mean(correct[:first]),
+        accuracy_after=mean(correct[first:]),
         accuracy_100=soon(100),
         accuracy_200=soon(200),
         accuracy_500=soon(500),
-        recovery=_mean(recoveries),
-        unrecovered=len(changes) - len(recoveries),
+        recovery=found.recovery,
+        unrecovered=found.unrecovered,
         final_size=int(sizes[-1]),
         largest_size=int(sizes.max()),
         mean_size=float(sizes.mean()),
         largest_bytes=int(sizes.max()) * each,
         window_bytes=window * each,
-        delay=_mean(delays),
-        change_point_error=_mean(errors),
-        missed=len(changes) - len(delays) if has_test else math.nan,
-        false_alarms=len(alarms) - len(true_alarms) if has_test else math.nan,
+        delay=found.delay,
+        change_point_error=mean([abs(point - change) for change, point in pairs]),
+        missed=found.missed if has_test else math.nan,
+        false_alarms=len(found.false) if has_test else math.nan,
         microseconds=1e6 * seconds / n,
     )
-
-
-def _mean(values: ArrayLike) -> float:
-    array = np.asarray(values, np.float64)
-    return float(array.mean()) if array.size else math.nan
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -20,12 +20,11 @@ from tmlcd_core.experiments.scenario import Origin
 from tmlcd_core.experiments.stream import Stream
 from tmlcd_core.learners import Trace
 from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY, styles
-from tmlcd_core.viz.player import Panel, PlayerRun, readable
+from tmlcd_core.viz.player import UNKNOWN, Panel, PlayerRun, number_text, readable, recovery_text
 from tmlcd_core.viz.written import Part, written
 
 # Classes in the plane: colours that no learner of the paper has, and shapes for those who cannot tell them apart.
 CLASSES = (PURPLE, SKY, OLIVE, PINK, GREY)
-UNKNOWN = "–"
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
 
 # Metrics worth a row for one run and over runs: field, words, decimals.
@@ -47,14 +46,18 @@ FIGURES = (
 )
 
 
-def run_of(title: str, stream: Stream, traces: Mapping[str, Trace], threshold: float) -> PlayerRun:
-    """One run for the player."""
+def run_of(
+    title: str, stream: Stream, traces: Mapping[str, Trace], threshold: float, tested: Collection[str] = ()
+) -> PlayerRun:
+    """One run for the player; `tested` as for `PlayerRun.from_traces`."""
     shown = PlayerRun.from_traces(
         title,
         traces,
         stream.y,
         threshold=threshold,
+        tested=tested,
         changes=stream.changes,
+        ends=stream.ends,
         x_label="samples seen",
         alt=told(stream, traces),
     )
@@ -127,14 +130,21 @@ def bands_of(title: str, repetition: Repetition, threshold: float) -> PlayerRun:
 def figures(metrics: Mapping[str, Metrics]) -> dict[str, list[str]]:
     """The metrics of one run as the columns of a table."""
     rows = {name: asdict(found) for name, found in metrics.items()}
-    return _columns({name: {f: _number(row[f], digits) for f, _, digits in FIGURES} for name, row in rows.items()})
+    cells = {name: {f: number_text(row[f], digits) for f, _, digits in FIGURES} for name, row in rows.items()}
+    for name, found in metrics.items():
+        cells[name]["recovery"] = recovery_text(found.recovery, found.unrecovered)
+    return _columns(cells)
 
 
 def spreads(summary: Mapping[str, Mapping[str, Spread]]) -> dict[str, list[str]]:
     """The metrics of several runs as the columns of a table: mean ± standard deviation."""
-    return _columns(
-        {name: {f: _spread(found[f], digits) for f, _, digits in FIGURES} for name, found in summary.items()}
-    )
+    cells = {name: {f: _spread(found[f], digits) for f, _, digits in FIGURES} for name, found in summary.items()}
+    for name, found in summary.items():
+        never = round(found["unrecovered"].mean * found["unrecovered"].n)
+        if never:
+            back = cells[name]["recovery"]
+            cells[name]["recovery"] = "never" if back == UNKNOWN else f"{back}, {never} never"
+    return _columns(cells)
 
 
 def _columns(cells: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
@@ -142,10 +152,6 @@ def _columns(cells: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
     known = [(f, words) for f, words, _ in FIGURES if any(found[f] != UNKNOWN for found in cells.values())]
     columns = {"": [words for _, words in known]}
     return columns | {looks[name].short: [found[f] for f, _ in known] for name, found in cells.items()}
-
-
-def _number(value: float, digits: int) -> str:
-    return UNKNOWN if math.isnan(value) else f"{value:,.{0 if float(value).is_integer() and digits < 3 else digits}f}"
 
 
 def _spread(value: Spread, digits: int) -> str:

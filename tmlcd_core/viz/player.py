@@ -2,20 +2,30 @@
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tmlcd_core.changes import Judgement, judge
 from tmlcd_core.curve import TAPS, accuracy_curve
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.viz.palette import styles
 
 HIGHEST = 4  # thresholds that a chart with one shows at most
 MAX_LEARNERS = 8  # as many as the palette tells apart
+UNKNOWN = "–"
+# What the rows of the table mean.
+FALSE_ALARM = "alarms that are not the first after a true change and do not come while one goes on"
+DELAY = "samples from a true change to the first alarm after it; mean over changes"
+RECOVERY = (
+    "samples from a true change until the accuracy over the last 100, all after the change was over, is back at 95 % "
+    "of what it was; 0: it did not fall; never: it was not back before the next change or the end; mean over changes"
+)
 
 Curves = Mapping[str, NDArray[Any]]
 
@@ -87,6 +97,45 @@ def readable(panel: Panel) -> Panel:
     return replace(panel, high=limit) if highest > limit else panel
 
 
+def number_text(value: float, digits: int) -> str:
+    """A figure of one run for a table; whole numbers have no decimals.
+
+    >>> number_text(1234.0, 1), number_text(0.5, 3), number_text(math.nan, 1)
+    ('1,234', '0.500', '–')
+    """
+    if math.isnan(value):
+        return UNKNOWN
+    return f"{value:,.{0 if float(value).is_integer() and digits < 3 else digits}f}"
+
+
+def recovery_text(recovery: float, unrecovered: int, pending: int = 0) -> str:
+    """Samples until recovered, for a table: with the changes from which the learner never did, or has not done yet.
+
+    >>> recovery_text(155.0, 0), recovery_text(math.nan, 1), recovery_text(155.0, 1)
+    ('155', 'never', '155, 1 never')
+    """
+    parts = [] if math.isnan(recovery) else [number_text(recovery, 0)]
+    if unrecovered:
+        parts.append(f"{unrecovered} never" if parts or pending or unrecovered > 1 else "never")
+    return ", ".join(parts + ["not yet"] * bool(pending)) or UNKNOWN
+
+
+def _steps(judged: Judgement, text: Callable[[Judgement, int], str]) -> list[list[int | str]]:
+    """A text that changes over time: pairs of the sample from which on it holds, and the text.
+
+    `text` takes what is known at a sample, and how many changes (0 or 1) the learner may still recover from.
+    """
+    steps: list[list[int | str]] = []
+    for sample in judged.events():
+        known = judged.until(sample)
+        last = len(known.outcomes) - 1
+        open_ = last >= 0 and known.outcomes[last].unrecovered and judged.outcomes[last].stop > sample + 1
+        said = text(known, int(open_))
+        if not steps or steps[-1][1] != said:
+            steps.append([sample, said])
+    return steps
+
+
 @dataclass(frozen=True)
 class PlayerRun:
     """A run as the player takes it: panels over one time axis, marks, and what the table is computed from.
@@ -111,6 +160,8 @@ class PlayerRun:
         Text under the time axis.
     alt
         What the charts show, for those who cannot see them.
+    ends
+        From where on each new concept is alone; `changes` unless given.
 
     Examples
     --------
@@ -133,6 +184,7 @@ class PlayerRun:
     correct: Curves = field(default_factory=dict)
     x_label: str = "sample"
     alt: str = ""
+    ends: tuple[int, ...] | None = None
 
     @classmethod
     def from_traces(
@@ -142,11 +194,15 @@ class PlayerRun:
         labels: ArrayLike,
         *,
         threshold: float | None = None,
+        tested: Collection[str] = (),
         **more: Any,
     ) -> "PlayerRun":
-        """The paper's three charts of learners that ran over the same stream: accuracy, memory, statistic."""
+        """The paper's three charts of learners that ran over the same stream: accuracy, memory, statistic.
+
+        `tested` are learners known to have a test; others have one if it gave a statistic or an alarm.
+        """
         correct = {key: np.asarray(trace.predictions) == np.asarray(labels) for key, trace in traces.items()}
-        tested = {key: trace for key, trace in traces.items() if not np.isnan(trace.statistic).all()}
+        measured = {key: trace for key, trace in traces.items() if not np.isnan(trace.statistic).all()}
         panels = (
             Panel(
                 f"Accuracy over the last {TAPS} samples",
@@ -159,15 +215,17 @@ class PlayerRun:
             Panel(
                 "CUSUM statistic g",
                 "g",
-                {key: trace.statistic for key, trace in tested.items()},
+                {key: trace.statistic for key, trace in measured.items()},
                 threshold=threshold,
                 threshold_label=f"threshold h = {threshold:g}" if threshold is not None else "",
                 digits=1,
             ),
         )
         panels = (*panels[:2], readable(panels[2]))
-        # a detector of river's raises alarms without a statistic
-        watched = {key: trace for key, trace in traces.items() if key in tested or len(trace.detections)}
+        # a detector of river's raises alarms without a statistic; a short stream gives no test one
+        watched = {
+            key: trace for key, trace in traces.items() if key in tested or key in measured or len(trace.detections)
+        }
         alarms = {key: tuple(trace.detections) for key, trace in watched.items()}
         points = {key: tuple(trace.change_points) for key, trace in watched.items()}
         return cls(title, panels, tuple(traces), alarms=alarms, change_points=points, correct=correct, **more)
@@ -226,8 +284,39 @@ class PlayerRun:
             "changes": [int(c) for c in self.changes],
             "panels": panels,
             "learners": learners,
+            "so_far": self.so_far(),
         }
         return header, bytes(body)
+
+    def so_far(self) -> list[dict[str, Any]]:
+        """Rows of the table about alarms and changes: for each learner the texts, and from which sample on they hold.
+
+        At the last sample they are the figures of `evaluate`. A learner without a test has None for its alarms.
+        """
+        unknown = np.ones(self.length, bool)
+        judged = {
+            name: judge(self.correct.get(name, unknown), self.alarms.get(name, ()), self.changes, self.ends)
+            for name in self.learners
+        }
+
+        def add(name: str, hint: str, text: Callable[[Judgement, int], str], known: Collection[str]) -> None:
+            cells = [_steps(one, text) if key in known else None for key, one in judged.items()]
+            rows.append({"name": name, "hint": hint, "cells": cells})
+
+        rows: list[dict[str, Any]] = []
+        if self.alarms:
+            add("alarms", "alarms raised so far", lambda known, _: f"{len(known.alarms):,}", self.alarms)
+            add("false alarms", FALSE_ALARM, lambda known, _: f"{len(known.false):,}", self.alarms)
+        if self.alarms and self.changes:
+            add("delay", DELAY, lambda known, _: number_text(known.delay, 0), self.alarms)
+        if self.correct and self.changes:
+            add(
+                "recovery",
+                RECOVERY,
+                lambda known, open_: recovery_text(known.recovery, known.unrecovered - open_, open_),
+                self.correct,
+            )
+        return rows
 
     def pack(self, **options: Any) -> bytes:
         """Header and arrays in one piece: the header's length (uint32), the header, the arrays.
