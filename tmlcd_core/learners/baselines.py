@@ -40,7 +40,7 @@ class IncrementalKNN(StreamLearner):
     Parameters
     ----------
     max_size
-        Largest |T|, oldest out first; None for no bound.
+        Largest |T|, oldest out first from the start on; None for no bound.
     k, weights, condense
         As in `TinyKNN`.
 

@@ -20,7 +20,7 @@ class CondensingInTime(StreamLearner):
     Parameters
     ----------
     max_size
-        p: largest |T|, oldest out first; None for no bound.
+        p: largest |T|, as in `TinyKNN`; None for no bound.
     add_probability
         Probability with which a misclassified sample joins T. "adaptive" compares the error rate over about the
         last 50 samples with that over about the last 500: the probability is 0 while the first stands less than one

@@ -20,7 +20,7 @@ class HybridTinyKNN(StreamLearner):
     Parameters
     ----------
     max_size
-        ϖ: largest |T|, oldest out first; None for no bound.
+        ϖ: largest |T|, as in `TinyKNN`; None for no bound.
     threshold, batch, warmup
         h, n and ξ of the CUSUM test; see `GeneralizedCusum`.
     k, weights

@@ -439,7 +439,7 @@ def quantise(X: NDArray[np.float32], store: str, offset: float, scale: float) ->
 
 def twin_of(model: Any, c: Configuration, offset: float, scale: float) -> StreamLearner:
     """A Python learner that decides as the device does on quantised samples: its T as stored there, all with time 0."""
-    settings = {name: value for name, value in model.get_params().items() if name != "condense"}
+    settings = {name: value for name, value in model.get_params(deep=False).items() if name != "condense"}
     twin: Any
     if c.learner == "static":
         twin = StaticKNN(model.k, model.weights)

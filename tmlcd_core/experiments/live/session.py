@@ -19,7 +19,6 @@ from tmlcd_core.experiments.live.drifts import describe_drift, heard_through, in
 from tmlcd_core.experiments.live.settings import LEARNERS, LiveSettings
 from tmlcd_core.experiments.live.state import Pupil
 from tmlcd_core.features.voice import DEFAULT_VOICE, VOICE_EXTRACTORS, Take, VoiceExtractor, open_take
-from tmlcd_core.knn.class_balance import in_turns
 from tmlcd_core.learners import StreamLearner
 
 FEWEST_WORDS, MOST_WORDS = 2, 10
@@ -393,8 +392,6 @@ class LiveSession:
                 elif event["do"] == "judge" or (event["do"] == "teach" and rest):
                     rest.append(event)
             self._extract([event["take"] for event in (*initial, *rest)])
-            # people teach word by word; T loses its oldest takes first, and no word is to be the oldest
-            initial = [initial[i] for i in in_turns([event["word"] for event in initial])]
             ids = [event["take"] for event in initial]
             X = np.stack([self._X[take] for take in ids])
             words = [event["word"] for event in initial]

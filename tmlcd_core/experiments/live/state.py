@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.experiments.live.answers import Ballot, LiveCurve, Verdict
+from tmlcd_core.knn.class_balance import in_turns
 from tmlcd_core.learners import StreamLearner
 
 TAPS = 10  # answers that the accuracy is averaged over
@@ -27,7 +28,8 @@ class Pupil:
     learner
         Not fitted yet.
     ids, X, words
-        The takes that it is fitted on.
+        The takes that it is fitted on, with the words in turns: people teach word by word, and T loses its oldest takes
+        first.
 
     Examples
     --------
@@ -38,8 +40,9 @@ class Pupil:
     """
 
     def __init__(self, learner: StreamLearner, ids: list[str], X: NDArray[np.float32], words: list[str]) -> None:
-        self.learner = learner.fit(X, words)
-        self._at = {0: list(ids)}  # takes by the time at which they came, in their order
+        order = in_turns(words)
+        self.learner = learner.fit(X[order], [words[i] for i in order])
+        self._at = {0: [ids[i] for i in order]}  # takes by the time at which they came, in their order
         self._judged: list[str] = []
         self._correct: list[bool] = []
         self._size: list[int] = []
