@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.runtime import get_instance
 
 from pages.shell.computation import close_left
+from pages.shell.uploads import limit_uploads
 from tmlcd_core.memory import give_back
 
 EVERY = 10.0  # s between two looks, at most
@@ -16,7 +17,8 @@ EVERY = 10.0  # s between two looks, at most
 
 @asynccontextmanager
 async def housekeeping(app: st.App) -> AsyncIterator[None]:
-    """Lifespan of the app: a task beside the server."""
+    """Lifespan of the app: limits of uploads, and a task beside the server."""
+    limit_uploads(get_instance().uploaded_file_mgr)
     keeper = asyncio.create_task(_keep_house())
     try:
         yield
