@@ -5,6 +5,7 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import AsyncExitStack
+from types import SimpleNamespace
 
 import pytest
 from starlette.exceptions import HTTPException
@@ -137,6 +138,16 @@ def test_a_tab_cannot_fill_the_memory_with_files(tmp_path):
     assert sent == [204] * 5 + [413]
     assert again == 204, "in the place of itself"
     assert other == 204
+
+
+def test_files_that_have_been_read_leave_the_memory(monkeypatch):
+    manager = MemoryUploadedFileManager("/upload")
+    for name in ("read", "waiting"):
+        manager.add_file("tab", UploadedFileRec(name, "a.wav", "audio/wav", bytes(20)))
+    context = SimpleNamespace(session_id="tab", uploaded_file_mgr=manager)
+    monkeypatch.setattr(uploads, "get_script_run_ctx", lambda: context)
+    uploads.forget([SimpleNamespace(file_id="read")])
+    assert list(manager.file_storage["tab"]) == ["waiting"]
 
 
 def test_all_tabs_together_have_a_limit(monkeypatch):

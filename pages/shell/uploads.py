@@ -1,7 +1,10 @@
 """Limits of the uploaded files that Streamlit holds in memory: by itself it takes any number of them."""
 
+from collections.abc import Iterable
+
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 MOST_OF_TAB = 100 * 2**20  # bytes
 MOST_OF_ALL = 2**30  # bytes, of all tabs
@@ -25,3 +28,11 @@ class LimitedUploads(MemoryUploadedFileManager):
 def limit_uploads(manager: MemoryUploadedFileManager) -> None:
     """Give Streamlit's own manager the limits: `st.App` has no option for another one."""
     manager.__class__ = LimitedUploads
+
+
+def forget(files: Iterable[UploadedFile]) -> None:
+    """Remove files that have been read from the server's memory, so that a tab may send more."""
+    context = get_script_run_ctx()
+    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
+        for file in files:
+            context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
