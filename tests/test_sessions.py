@@ -69,14 +69,19 @@ def test_the_cursor_and_the_figures_of_one_visitor_are_not_anothers(server):
 
 COUNTING = """
 import gc
+import numpy as np
 import streamlit as st
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from pages.shell.housekeeping import housekeeping
+from tmlcd_core.knn import distance_cache
 
 if __name__ == "__main__":
     st.code(str(sum(type(one) is AppSession for one in gc.get_objects())))
     st.code(get_script_run_ctx().session_id)
+    st.code(str(distance_cache.nbytes))
+    with distance_cache.of(np.ones((9, 2), np.float32)):
+        pass
 else:
     app = st.App(__file__, lifespan=housekeeping)
 """
@@ -92,18 +97,20 @@ def test_sessions_and_file_descriptors_go_when_visitors_have_left(tmp_path):
             there = await visitors(stack, address, count)
             for one in there:
                 await one.open("")
-            return int(there[-1].texts("code")[0]), process_of(address).num_fds()
+            live, _, distances = there[-1].texts("code")
+            return int(live), int(distances), process_of(address).num_fds()
 
     (script := tmp_path / "counting.py").write_text(COUNTING)
     with serve(script, "--server.disconnectedSessionTTL", "1") as address:
-        _, alone = asyncio.run(sessions(address, 1))
-        live, during = asyncio.run(sessions(address, LEAVING))
+        _, _, alone = asyncio.run(sessions(address, 1))
+        live, distances, during = asyncio.run(sessions(address, LEAVING))
+        assert distances > 0
         assert live >= LEAVING and during >= alone + 3 * (LEAVING - 1)
         deadline = time.monotonic() + MOST_SECONDS
         while process_of(address).num_fds() >= alone and time.monotonic() < deadline:
             time.sleep(0.2)
-        live, after = asyncio.run(sessions(address, 1))
-        assert after <= alone
+        live, distances, after = asyncio.run(sessions(address, 1))
+        assert after <= alone and distances == 0
         assert live <= 2, "its own, and one that the server's loop has served last"
 
 
