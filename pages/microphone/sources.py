@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.microphone.visit import Visit
 from pages.recorder import arrived, recorder
+from pages.shell.uploads import forget
 from pages.shell.visitor import offers_server_devices
 from pages.widgets import as_text
 from tmlcd_core.features.server_microphone import input_device, record
@@ -117,6 +118,7 @@ def files(visit: Visit, teaching: bool) -> None:
             visit.say_that("warning", f"{file.name}: {file.size / 2**20:.0f} MB; {MAX_MB} MB are the limit")
             continue
         visit.receive(file.getvalue(), teaching, name=file.name, word=word)
+    forget(sent)
     st.session_state[TURN] = turn + 1  # an empty uploader: each file is taken once
     st.rerun()
 

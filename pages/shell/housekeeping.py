@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.runtime import get_instance
 
 from pages.shell.computation import close_left
+from pages.shell.uploads import limit_uploads
 from tmlcd_core.memory import give_back
 
 EVERY = 10.0  # s between two looks, at most
@@ -16,7 +17,8 @@ EVERY = 10.0  # s between two looks, at most
 
 @asynccontextmanager
 async def housekeeping(app: st.App) -> AsyncIterator[None]:
-    """Lifespan of the app: a task beside the server."""
+    """Lifespan of the app: limits of uploads, and a task beside the server."""
+    limit_uploads(get_instance().uploaded_file_mgr)
     keeper = asyncio.create_task(_keep_house())
     try:
         yield
@@ -32,6 +34,8 @@ async def _keep_house() -> None:
         await asyncio.sleep(min(EVERY, patience))
         close_left(get_instance().is_active_session, patience)
         if forget_left_sessions():
+            if is_empty():
+                forget_distances()
             # A session is a web of cycles, and automatic collection comes late once torch and scikit-learn are loaded.
             gc.collect()
             give_back()
@@ -47,3 +51,16 @@ def forget_left_sessions() -> int:
     for _, info in expired:
         info.session.shutdown()
     return len(expired)
+
+
+def is_empty() -> bool:
+    """Whether no visitor is there, nor has left a moment ago."""
+    manager = get_instance()._session_mgr
+    return not manager.list_active_sessions() and not manager._session_storage.list()  # type: ignore[attr-defined]
+
+
+def forget_distances() -> None:
+    """Free the distances between samples, up to 256 MB, which are soon computed again."""
+    from tmlcd_core.knn import distance_cache
+
+    distance_cache.clear()

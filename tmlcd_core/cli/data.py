@@ -125,11 +125,17 @@ def _cache(options: argparse.Namespace) -> Report:
     downloads = cache_folder() / "downloads"
     files = (os.path.join(at, name) for at, _, names in os.walk(downloads) for name in names)
     fetched = sum(os.path.getsize(path) for path in files if os.path.isfile(path))
-    lines = [f"{cache.folder}: {_megabytes(cache.size())}"]
+    lines = [f"{cache.folder}: {_megabytes(cache.size())} of at most {cache.limit / 1e6:,.0f} MB (TMLCD_CACHE_MB)"]
     lines += [f"  {name:<20} {one['rows']:>8} rows {_megabytes(one['bytes']):>10}" for name, one in sources.items()]
     lines.append(f"{downloads}: {_megabytes(fetched)} (--clear leaves them; remove the folder by hand)")
     return Report(
-        {"folder": cache.folder, "bytes": cache.size(), "sources": sources, "downloads_bytes": fetched},
+        {
+            "folder": cache.folder,
+            "bytes": cache.size(),
+            "limit_bytes": cache.limit,
+            "sources": sources,
+            "downloads_bytes": fetched,
+        },
         "\n".join(lines),
     )
 
