@@ -1,7 +1,8 @@
 # ruff: noqa: B023  (each lambda is called at once)
-"""Speed of the learners against their scikit-learn transcription, river and CapyMOA: ratios within one run, one thread.
+"""Speed of the learners against a transcription with scikit-learn, river and CapyMOA, as ratios of one run, one thread.
 
-Predictions are asserted equal in the same run. `--quick` uses a fifth of the stream.
+The transcription is `tmlcd_core.reference` with scikit-learn's kNN; predictions are asserted equal in the same run.
+`--quick` uses a fifth of the stream.
 """
 
 from __future__ import annotations

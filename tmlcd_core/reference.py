@@ -45,7 +45,7 @@ class KNN:
         self.by_distance = by_distance  # votes count 1/d; samples at distance 0 decide alone
 
     def __call__(self, x: NDArray) -> Any:
-        """The label predicted for x. Of equally distant samples the older is nearer; a tie goes to the first label."""
+        """The label predicted for x. Of equally distant samples the older is nearer; ties go to the smallest label."""
         squared = ((self.x - x) ** 2).sum(axis=1)
         nearest = np.sort(squared.argsort(kind="stable")[: self.k])
         votes = np.ones(self.k)
@@ -75,9 +75,8 @@ def condense(T: list[Sample], knn: Classifier = KNN) -> list[Sample]:
 
 
 def cut_evenly(T: list[Sample], size: int) -> list[Sample]:
-    """At most `size` samples: the newest of each class, as many of each as possible; the first classes get the rest."""
-    classes = {sample.y for sample in T}
-    if size < len(classes):
+    """The newest samples of each class, `size` in all and as even as possible; places left over go to small labels."""
+    if size < len({sample.y for sample in T}):
         return T[-size:]
     newer = [sum(other.y == sample.y for other in T[i + 1 :]) for i, sample in enumerate(T)]
     kept = sorted(range(len(T)), key=lambda i: (newer[i], T[i].y))[:size]
@@ -85,7 +84,7 @@ def cut_evenly(T: list[Sample], size: int) -> list[Sample]:
 
 
 class Cusum:
-    """The generalized CUSUM test on the accuracy (Eqs. 1 to 6): the definition, which keeps all batches."""
+    """The generalized CUSUM test on the accuracy (Eqs. 1 to 5): the definition, which keeps all batches."""
 
     def __init__(self, h: float = 25, n: int = 50, xi: int = 100, only_drops: bool = False):
         self.h, self.n, self.only_drops = h, n, only_drops
@@ -107,7 +106,7 @@ class Cusum:
             if len(self.correct) == self.warmup:
                 self.begin(float(np.mean(self.correct)))
             return None
-        self.g = 0.0 if math.isnan(self.g) else self.g
+        self.g = 0.0 if math.isnan(self.g) else self.g  # 0 until the first batch is full
         if len(self.correct) < self.n or not len(self.v1):
             return None
         self.s.append(self.log_likelihood_ratio(sum(self.correct)))
@@ -115,7 +114,7 @@ class Cusum:
         S = np.cumsum(self.s[::-1], axis=0)[::-1]  # Eq. 3: S[j] = s_j + … + s_t
         self.g = float(S.max())  # Eq. 2
         self.alarm = self.g >= self.h
-        j = int(S.max(axis=1).argmax())  # Eq. 6
+        j = int(S.max(axis=1).argmax())  # Eq. 5
         return t + 1 - self.n * (len(S) - j) if self.alarm else None
 
     def begin(self, accuracy: float) -> None:

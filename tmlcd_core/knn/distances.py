@@ -1,4 +1,4 @@
-"""Distances between the samples of a stream and what a learner stores, computed in blocks and kept for the next run."""
+"""Squared distances between a stream and stored vectors: computed in blocks, cached for the next run."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ BLOCK = 128  # stream samples per matrix product
 
 @dataclass
 class _Block:
-    ids: NDArray[np.int32]  # which stored vector each column belongs to
+    ids: NDArray[np.int32]  # vector of each column
     near: NDArray[np.float32]  # (samples of the block, capacity >= len(ids))
 
 
 class Distances:
     """Squared distances from the samples of one stream to any stored vector.
 
-    Vectors have ids: the stream's own samples 0, 1, …, and whatever else a learner brings along the ids that `admit`
-    gives. A block of samples knows the columns it was asked for; new ones are computed with one float32 matrix
-    product on centred data, whose rounding error `slack` bounds.
+    Vectors have ids: 0, 1, … for the samples of the stream, and those that `admit` returns for other vectors. A block
+    keeps the columns that were asked for; missing ones are computed with one float32 matrix product on centred data.
+    `slack` bounds the rounding error.
 
     Parameters
     ----------
     X
-        The stream, float32, one sample a row.
+        The stream, float32 (n, d).
     max_bytes
-        Blocks are dropped, the newest first, when they take more than this: the next run starts at the beginning.
+        Memory limit. Beyond it the newest blocks are dropped first, because the next run starts with the oldest.
     """
 
     def __init__(self, X: NDArray[np.float32], max_bytes: float = np.inf):
@@ -50,7 +50,7 @@ class Distances:
         self._foreign_ids: dict[bytes, int] = {}
         self._blocks: OrderedDict[int, _Block] = OrderedDict()
         self._block_bytes = 0
-        self._shown: NDArray[np.int32] = np.empty(0, np.int32)  # ids that self.column points at
+        self._shown: NDArray[np.int32] = np.empty(0, np.int32)  # ids with a column in self.column
         self.column = np.full(self._n, -1, np.int32)
         # |fl(x.y) - x.y| <= d u |x||y| whatever the order of summation; a few u more for centring, norms and sums
         self._relative_error = 1.1 * (X.shape[1] + 16) * kernels.HALF_ULP
@@ -64,7 +64,7 @@ class Distances:
             return X - self._centre
 
     def admit(self, rows: NDArray[np.float32]) -> NDArray[np.int32]:
-        """The ids of vectors that are not in the stream; equal vectors have one id."""
+        """Ids of vectors that are not in the stream, int32 (len(rows),); equal vectors share one id."""
         known = self._foreign_ids
         new = []
         ids = np.empty(len(rows), np.int32)
@@ -83,7 +83,7 @@ class Distances:
         return ids
 
     def block(self, number: int, ids: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Distances of block `number` to (at least) `ids`: the column of each is in `self.column`."""
+        """Distances of block `number` to at least `ids`, (samples, columns); `self.column` maps ids to columns."""
         rows = slice(number * BLOCK, min((number + 1) * BLOCK, self._n))
         if number not in self._blocks:
             self._blocks[number] = _Block(np.empty(0, np.int32), np.empty((rows.stop - rows.start, 0), np.float32))
@@ -129,18 +129,18 @@ class Distances:
             self._block_bytes -= self._blocks.pop(number).near.nbytes
 
     def slack(self, number: int, ids: NDArray[np.int32]) -> NDArray[np.float64]:
-        """How far, at most, a distance of each sample of the block to one of `ids` may be off."""
+        """Largest error of the distances of each sample of the block to `ids`, float64 (samples,)."""
         own = self._norms[number * BLOCK : min((number + 1) * BLOCK, self._n)].astype(np.float64)
         return self._relative_error * (own + float(self._norms[ids].max())) + kernels.underflow(self._centred.shape[1])
 
 
 class DistanceCache:
-    """The distances of the streams seen last, found again by their content.
+    """Cache of the distances of recent streams, keyed by the content of the stream.
 
     Parameters
     ----------
     max_bytes
-        Room for all of them together; 0 keeps nothing. May be set at any time.
+        Memory limit of all streams together; 0 keeps nothing. May be changed at any time.
     """
 
     def __init__(self, max_bytes: int = 256 * 2**20):
@@ -150,7 +150,7 @@ class DistanceCache:
 
     @contextmanager
     def of(self, X: NDArray[np.float32]) -> Iterator[Distances]:
-        """The distances of this stream, held by nobody else meanwhile."""
+        """The distances of this stream, locked for the duration of the `with` block."""
         key = (*X.shape, int(kernels.fingerprint(X.view(np.uint32).ravel())))
         with self._lock:
             distances = self._streams.get(key) or Distances(X)

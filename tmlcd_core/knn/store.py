@@ -1,4 +1,4 @@
-"""T itself: samples with label and time, oldest first."""
+"""The training set T as a queue of samples, oldest first."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ BYTES_PER_NUMBER = 4  # features, label and timestamp are 32-bit on the device (
 
 
 def sample_bytes(n_features: int) -> int:
-    """Of one stored sample on the device: its features, its label and its time."""
+    """Bytes of one stored sample on the device: features, label and time."""
     return (n_features + 2) * BYTES_PER_NUMBER
 
 
 class Store:
-    """A queue of (features, class code, time) in arrays that are filled from the front and emptied from the back.
+    """Queue of (features, class code, time), oldest first.
 
-    `x`, `codes` and `times` are the arrays themselves, with room to spare; what is stored lies in [head:tail].
+    The samples are in [head:tail] of the arrays `x` float32 (room, d), `codes` int32 (room,) and `times` int64 (room,).
+
+    Parameters
+    ----------
+    rows, codes, times
+        Features, class code and time of each sample; times must not decrease.
     """
 
     def __init__(self, rows: NDArray[np.float32], codes: NDArray[np.int32], times: NDArray[np.int64]):
@@ -45,12 +50,13 @@ class Store:
         return Store(self.x[self.span].copy(), self.codes[self.span].copy(), self.times[self.span].copy())
 
     def since(self, time: int) -> Store:
-        """What is not older than `time` (times never decrease along the queue)."""
+        """Copy of the samples that are not older than `time`."""
         first = self.head + int(np.searchsorted(self.times[self.span], time))
         part = slice(first, self.tail)
         return Store(self.x[part].copy(), self.codes[part].copy(), self.times[part].copy())
 
     def take(self, keep: NDArray[np.intp]) -> Store:
+        """Copy of the samples at these positions."""
         return Store(self.x[self.span][keep], self.codes[self.span][keep], self.times[self.span][keep])
 
     def widened(self, n_features: int) -> Store:
@@ -59,11 +65,11 @@ class Store:
         return Store(rows, self.codes[self.span].copy(), self.times[self.span].copy())
 
     def reserve(self) -> None:
-        """Make sure that one more sample fits behind the tail."""
+        """Make room for one more sample behind the tail."""
         if self.tail < len(self.x):
             return
         size = len(self)
-        if self.head <= size:  # at most half of the array is free: get a larger one
+        if self.head <= size:  # at most half of the array is free: allocate a larger one
             grow = max(16, size)
             self.x = np.concatenate([self.x[self.span], np.empty((grow, self.x.shape[1]), np.float32)])
             self.codes = np.concatenate([self.codes[self.span], np.zeros(grow, np.int32)])
@@ -79,5 +85,5 @@ class Store:
         self.tail += 1
 
     def limit(self, size: float) -> None:
-        """Oldest out first until at most `size` are left."""
+        """Remove the oldest samples until at most `size` are left."""
         self.head = max(self.head, self.tail - int(min(size, len(self))))

@@ -1,4 +1,4 @@
-"""SAM-kNN: a short-term memory for the concept of now, a long-term one for what is still true of earlier ones."""
+"""SAM-kNN: kNN with a short-term memory of the current concept and a long-term memory of earlier ones."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from tmlcd_core.learners.comparison_learner import ComparisonLearner
 from tmlcd_core.validation import one_of, real_number, shown, whole_number
 
 LARGEST = 2**31 - 1  # samples: numbers of the compiled code
-SMALLEST = 128  # samples: room at the start
-MAX_WINDOWS = 48  # more than halvings of any memory
-ITERATIONS = 20  # of Lloyd's algorithm: clusters of two samples settle in a few
+SMALLEST = 128  # samples: initial room
+MAX_WINDOWS = 48  # more than any memory can be halved
+ITERATIONS = 20  # of Lloyd's algorithm: clusters of two samples converge in a few
 
 
 class SAMKNN(ComparisonLearner):
     """kNN with self-adjusting memory.
 
-    Every sample joins the short-term memory (STM). Of the windows of its n, n/2, n/4, … newest samples it keeps the
-    one with the smallest interleaved test-train error (each sample predicted by those before it in the window). What
-    it gives up joins the long-term memory (LTM), but for samples that contradict the STM; and each new sample takes out
-    of the LTM what contradicts it. When both are full, the samples of each class in the LTM are clustered down to
-    half. The STM, the LTM or both together predict: whichever was right most often on the samples of the STM.
+    Every sample joins the short-term memory (STM). Of the windows of its n, n/2, n/4, … newest samples the STM shrinks
+    to the one with the smallest interleaved test-train error (each sample is predicted from those before it in the
+    window). Samples that leave the STM join the long-term memory (LTM) unless they contradict the STM, and each new
+    sample removes from the LTM what contradicts it. When both are full, each class in the LTM is clustered to half its
+    size. The STM, the LTM or both together predict: whichever was correct most often on the samples of the STM.
 
-    As in the authors' implementation, a window that loses its oldest sample keeps its other tests as they are, and is
-    tested all over before the STM shrinks to it; `exact` tests all over each time. Distances within the STM are kept.
+    As in the authors' implementation, a window that loses its oldest sample keeps its other tests, and is tested again
+    before the STM shrinks to it; `exact` tests it again each time. Distances within the STM are cached.
 
     Parameters
     ----------
     k, weights
-        Neighbours that vote; "distance" is 1/d, with stored samples at distance 0 deciding alone, or "uniform".
+        Number of neighbours, and their votes: "distance" (1/d; samples at distance 0 decide alone) or "uniform".
     max_size
         Samples in both memories together.
     min_stm
         The smallest window that the STM may shrink to.
     ltm_share
-        Part of `max_size` beyond which the LTM is compressed before the STM has to give samples up.
+        Share of `max_size`: an LTM smaller than this takes in the oldest samples of the STM before it is compressed.
     exact
-        Test windows all over whenever they lose a sample: slower, hardly another result.
+        Test windows again whenever they lose a sample: slower, with nearly the same result.
     random_state
         Seed of the clustering (k-means++).
 
@@ -184,7 +184,7 @@ class SAMKNN(ComparisonLearner):
         return self.stm_size_ + self.ltm_size_
 
     def memory_bytes(self) -> int:
-        """Features and labels of both memories, 32 bits each; the distances within the STM, which save time, not."""
+        """Bytes of features and labels of both memories, 32 bits each; without the cached distances of the STM."""
         return len(self) * (self.n_features_in_ + 1) * BYTES_PER_NUMBER
 
 
@@ -197,13 +197,13 @@ def _wider(array: NDArray, rows: int) -> NDArray:
 def halved(
     x: NDArray[np.float32], y: NDArray[np.int32], rng: np.random.Generator
 ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-    """Each class as half as many cluster centres (one at least)."""
+    """Cluster centres of each class, half as many as samples and at least one, with their class codes."""
     centres = [cluster(x[y == code], max(int(np.sum(y == code)) // 2, 1), rng) for code in np.unique(y)]
     return np.concatenate(centres), np.repeat(np.unique(y), [len(part) for part in centres])
 
 
 def cluster(rows: NDArray[np.float32], clusters: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """k-means: Lloyd's algorithm from centres drawn as k-means++ does."""
+    """k-means centres: Lloyd's algorithm with k-means++ initialization; returns float32 (clusters, d)."""
     points = rows.astype(np.float64)
     centres = np.empty((clusters, points.shape[1]))
     centres[0] = points[rng.integers(len(points))]
