@@ -217,8 +217,8 @@ LESSONS = (
         changed={**FULL_RATE, "layout": "streamed", "store": "uint8"},
         answer="As the paper lays it out {needed} bytes are needed, and the STM32F401 has {ram}. A second of sound "
         "need never be in memory at once, the colours can be looked up on the way, and a feature in T can be one "
-        "byte: {needed_small} bytes, with room for |T| = {largest}.\n\nThe loss of accuracy stays what it was, "
-        "{lost_small} points (± {error}; {lost} before): what costs is |T| = {size} instead of {reference}, not the "
+        "byte: {needed_small} bytes, with room for |T| = {largest}.\n\nThe loss of accuracy hardly changes: "
+        "{lost_small} points (± {error}; {lost} before). What costs is |T| = {size} instead of {reference}, not the "
         "bytes. The paper's own way, {slow} Hz, needs {needed_slow} bytes.",
         facts={
             "needed_kb": "368 KB",
@@ -229,7 +229,7 @@ LESSONS = (
             "needed_small": "68,867",
             "largest": "90",
             "lost": "7.1",
-            "lost_small": "7.1",
+            "lost_small": "7.3",
             "error": "0.2",
             "reference": "200",
             "slow": "4,410",
