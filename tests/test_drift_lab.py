@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 from pages.lab import upload as upload_module
 from pages.lab.upload import LIMIT, unpack
 from pages.shell import computation
-from pages.widgets import as_text
+from pages.widgets import WORD_JOINER, as_text
 from tmlcd_core.datasets import FeatureCache, UploadBudget
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.experiments.closeup import closeup
@@ -385,10 +386,20 @@ def test_an_unspeakable_word_is_a_message_and_the_last_good_run_stays(word):
 
 
 def test_markup_in_a_message_stays_text():
-    assert (
-        as_text("![x](http://a.b/c.png) <b> `q` $x$")
-        == r"\!\[x\]\(http\:\/\/a\.b/c\.png\) ".replace(r"\/\/", "//") + r"\<b\> \`q\` \$x\$"
-    )
+    assert as_text("![x](a.b/c.png) <b> `q` $x$") == r"\!\[x\]\(a\.b/c\.png\) \<b\> \`q\` \$x\$"
+
+
+# What Markdown makes links of, in text whose escapes it has resolved: mdast-util-gfm-autolink-literal.
+AUTOLINKS = re.compile(r"(https?://|www(?=\.))[-.\w]+|[-.\w+]+@[-\w]+(\.[-\w]+)+", re.IGNORECASE)
+ADDRESSES = [
+    "https://x.y", "HTTP://x.y/z?a=b", "see https://x.y.", "(www.x.y)", "Www.x.y", "a.b+c@d.e", "a@b.c@d.e", "//x.y",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_in_a_message_stays_text(address):
+    resolved = re.sub(r"\\(?=[^\w\s])", "", as_text(address))
+    assert not AUTOLINKS.search(resolved) and resolved.replace(WORD_JOINER, "") == address
 
 
 def test_no_learner_is_a_message():

@@ -18,6 +18,7 @@ from benchmarks.appserver import chromium, serve
 from benchmarks.bench_microphone import microphone_file
 from pages.microphone.ready import ready_clip
 from tmlcd_core.experiments.live import LiveSession
+from tmlcd_core.features.voice import open_take
 from tmlcd_core.viz.medium import wav
 
 pytestmark = pytest.mark.browser
@@ -337,3 +338,64 @@ def test_save_reload_forget_and_open(server):  # noqa: F811
         counted(page, HOSTILE, 1)
         assert page.evaluate("window.bad") is None
         assert page.locator("img[src=x]").count() == 0
+
+
+LINKS = ("https://x.example/a", "www.x.example", "mail@x.example", "HTTP://X.EXAMPLE")
+SHOWING = """
+import streamlit as st
+from pages.widgets import as_text, show_fault
+st.title("Words")
+for word in {links!r}:
+    text = as_text(word)
+    st.markdown(f"it was “{{text}}”")
+    st.markdown(text)
+    st.subheader(text)
+    st.caption(f"({{text}})")
+    st.button(text, key=word)
+    st.metric(text, text)
+    st.progress(0.5, text=f"{{text}} 50%")
+    st.toast(text, duration="infinite")
+    st.expander(text)
+    show_fault(word)
+st.pills("Words", {links!r}, format_func=lambda word: f"{{as_text(word)}} · **3**")
+st.segmented_control("Words too", {links!r}, format_func=as_text)
+"""
+
+
+def links(page: Any) -> list[str]:
+    """Links that a word has become; a heading has one to itself."""
+    return page.locator("a[href*=example i]:not([href^='#'])").evaluate_all("found => found.map(a => a.outerHTML)")
+
+
+def test_a_word_is_never_a_link_wherever_it_is_shown(tmp_path):
+    script = tmp_path / "words.py"
+    script.write_text(SHOWING.format(links=LINKS))
+    with serve(script) as address, chromium() as running:
+        page = running.new_page(viewport={"width": 1280, "height": 720})
+        page.goto(address)
+        page.get_by_role("radiogroup", name="Words too").wait_for()
+        settle(page)
+        shown = page.locator("body").inner_text().replace("\u2060", "")
+        assert all(shown.count(word) >= 10 for word in LINKS), "nothing is seen of the escapes"
+        assert links(page) == []
+
+
+def test_words_that_look_like_addresses_are_words(server):  # noqa: F811
+    session = LiveSession(LINKS)
+    spoken = ("yes", "no", "up", "down")
+    for number in range(2):
+        for word, clip in zip(LINKS, spoken, strict=True):
+            session.teach(word, open_take(ready_clip(clip, number)))
+    for word, clip in zip(LINKS, spoken, strict=True):
+        session.judge(session.say(open_take(ready_clip(clip, 5))).id, word)
+    session.begin_drift("class-change", old=LINKS[0], new="www.other.example")
+    session.say(open_take(ready_clip("yes", 7)))
+    with opened(f"{server}/microphone") as page:
+        page.get_by_text("Keep, open, take along").click()
+        files = page.locator("[data-testid=stSidebar] [data-testid=stFileUploaderDropzoneInput]")
+        files.set_input_files({"name": "www.x.example.zip", "mimeType": "application/zip", "buffer": session.save()})
+        for step in ("3 Change", "2 Say", "1 Teach"):
+            page.get_by_role("radio", name=step).click()
+            settle(page)
+            page.get_by_text("x.example").first.wait_for(state="attached")
+            assert links(page) == [], step

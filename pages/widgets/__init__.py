@@ -9,6 +9,9 @@ import streamlit as st
 
 from tmlcd_core.errors import TmlcdError
 
+WORD_JOINER = "\u2060"  # is not shown and allows no line break
+LINK_PARTS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)  # where links of GitHub's Markdown part
+
 
 def checked(widget: Callable[..., Any], label: str, *args: Any, key: str, **options: Any) -> Any:
     """A widget bound to the address under its key, with its value kept within the widget's own limits.
@@ -79,7 +82,12 @@ def table(rows: Any, *numbers: str) -> None:
 
 
 def as_text(text: str) -> str:
-    """Text for a place that understands Markdown, with nothing in it to be understood."""
+    """Escape Markdown, and part what Markdown would make a link of, though escaped: https://…, www.…, …@….
+
+    >>> as_text("*a*"), as_text("a@b.c") == "a" + WORD_JOINER + r"@b\\.c"
+    ('\\\\*a\\\\*', True)
+    """
+    text = LINK_PARTS.sub(WORD_JOINER, text)
     return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&])", r"\\\1", text)
 
 
