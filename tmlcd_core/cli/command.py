@@ -55,6 +55,7 @@ def add_command(commands: Any, name: str, about: str, handler: Handler) -> argpa
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is 0, 2 (bad input), 1 (a fault) or 130 (interrupted)."""
+    options = argparse.Namespace()
     try:
         options = _parser().parse_args(arguments)
         with warnings.catch_warnings():
@@ -78,8 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.errno not in FULL_DISK:
             return _fault(error)
         _drop_output()
-        where = f"{error.filename}: " if error.filename else ""
-        _complain("error", f"{where}{error.strerror}: free some space, or write to another disk")
+        where = error.filename or getattr(options, "out", None) or "standard output"
+        _complain("error", f"{where}: {error.strerror}; free some space, or write to another disk")
         return BAD_INPUT
     except Exception as error:
         return _fault(error)
