@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 	lock check capymoa-test clean
 
 run: $(VENV)/.run
-	$(BIN)/python -m streamlit run app.py
+	$(BIN)/python -m pages.shell.serve
 
 # For a room of students: https on the local network. `make classroom ADDRESS=192.168.1.5 PORT=8443` to choose.
 PORT ?= 8501

@@ -1,7 +1,13 @@
 """In a classroom: the way in for students on the Home page, and large type for a projector on every page."""
 
 import os
+import sys
 from pathlib import Path
+
+from tmlcd_core.interrupts import leave_on_interrupt
+
+if sys.argv[0] == "-m":  # `python -m pages.classroom`: Python imports this before its __main__
+    leave_on_interrupt()
 
 import streamlit as st
 

@@ -73,7 +73,7 @@ def main() -> None:
         "server.sslKeyFile": str(made.key_file),
         "browser.serverAddress": found[0],
     }
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command = [sys.executable, "-m", "pages.shell.serve"]
     for name, value in settings.items():
         command += [f"--{name}", value]
     hosts = " ".join([*names, os.environ.get(HOSTS, "")])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
+import errno
 import importlib
 import json
 import math
@@ -19,9 +21,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tmlcd_core.errors import TmlcdError
+from tmlcd_core.interrupts import INTERRUPTED
 from tmlcd_core.progress import fresh_line
 
-DONE, FAULT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+DONE, FAULT, BAD_INPUT = 0, 1, 2
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # `tmlcd` where the package is installed
 PROGRAM = "tmlcd" if Path(sys.argv[0]).stem == "tmlcd" else "python -m tmlcd_core"
 
@@ -52,6 +56,7 @@ def add_command(commands: Any, name: str, about: str, handler: Handler) -> argpa
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is 0, 2 (bad input), 1 (a fault) or 130 (interrupted)."""
+    options = argparse.Namespace()
     try:
         options = _parser().parse_args(arguments)
         with warnings.catch_warnings():
@@ -68,15 +73,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _complain("error", "interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader (`| head`) has seen enough; the interpreter is not to complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader (`| head`) has seen enough
+        _drop_output()
         return DONE
-    except Exception as error:  # the last resort: a fault of ours, told in one line
-        if os.environ.get("TMLCD_DEBUG"):
-            traceback.print_exc()
-        _complain("fault", f"{type(error).__name__}: {error} (set TMLCD_DEBUG=1 for the traceback)")
-        return FAULT
+    except OSError as error:
+        if error.errno not in FULL_DISK:
+            return _fault(error)
+        _drop_output()
+        where = error.filename or getattr(options, "out", None) or "standard output"
+        _complain("error", f"{where}: {error.strerror}; free some space, or write to another disk")
+        return BAD_INPUT
+    except Exception as error:
+        return _fault(error)
 
 
 def plain(value: Any) -> Any:
@@ -113,9 +121,27 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _fault(error: Exception) -> int:
+    """Tell a fault of ours, the last resort, in one line."""
+    if os.environ.get("TMLCD_DEBUG"):
+        traceback.print_exc()
+    _complain("fault", f"{type(error).__name__}: {error} (set TMLCD_DEBUG=1 for the traceback)")
+    return FAULT
+
+
+def _drop_output() -> None:
+    """Drop what standard output could not take: the interpreter would complain when it flushes at exit."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stdout.flush()
+        return
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _complain(what: str, message: object) -> None:
-    fresh_line()
-    sys.stderr.write(f"{what}: {' '.join(str(message).split())}\n")
+    with contextlib.suppress(OSError):  # nobody hears it: a full disk behind `2>`
+        fresh_line()
+        sys.stderr.write(f"{what}: {' '.join(str(message).split())}\n")
 
 
 def _one_line_warning(message: object, *_: Any, **__: Any) -> None:

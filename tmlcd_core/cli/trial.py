@@ -44,7 +44,7 @@ def _trial(options: argparse.Namespace) -> Report:
 
     changed: dict[str, Any] = {"weights": options.weights} if options.weights else {}
     if options.k is not None:
-        if options.k != "sqrt" and not options.k.isdigit():
+        if options.k != "sqrt" and not (options.k.isdecimal() and len(options.k) < 10):
             raise ConfigError(f"--k is {options.k!r}; give a whole number or sqrt")
         changed["k"] = options.k if options.k == "sqrt" else int(options.k)
     if options.seed < 0:

@@ -25,6 +25,7 @@ from tmlcd_core.experiments.results import (
 )
 from tmlcd_core.experiments.scenario import Origin
 from tmlcd_core.experiments.stream import plan
+from tmlcd_core.interrupts import interrupts_ignored
 from tmlcd_core.optional_packages import require
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.validation import whole_number
@@ -160,7 +161,7 @@ def parallel(function: Callable[..., Any], arguments: list[tuple], jobs: int) ->
 
     # Loky replaces a worker that has grown by 300 MB, as one does that keeps the utterances of 32 words: no harm.
     warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
-    with parallel_config("loky", inner_max_num_threads=1):
+    with parallel_config("loky", inner_max_num_threads=1), interrupts_ignored():
         work = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="3 * n_jobs")
         return work(delayed(function)(*one) for one in arguments)
 
