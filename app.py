@@ -8,10 +8,14 @@ from pages.classroom import presenter_switch, presenter_view
 from pages.menu import SHELL, front_door, index_html, navigation
 from pages.microphone.expiry import start_pruning
 from pages.shell.housekeeping import housekeeping
+from pages.shell.preload import start_preloading
 from pages.shell.request_guard import RequestGuard
 from pages.shell.security_headers import SecurityHeaders, security_headers
-from pages.shell.start_options import start_options
+from pages.shell.start_options import load_plugins, start_options
 from pages.turns import turn
+from pages.widgets import note_arrival
+
+load_plugins()
 
 if __name__ == "__main__":  # a visitor's run of this script
     # Before the navigation, or the browser fetches the menu entry's Material icon from another host.
@@ -20,6 +24,7 @@ if __name__ == "__main__":  # a visitor's run of this script
     presenter_view()
     page = navigation()
     st.set_page_config(page_title=f"{page.title} · TML-CD Lab")
+    note_arrival(page.title)
     with turn():
         page.run()
     presenter_switch()
@@ -29,6 +34,7 @@ else:  # the server imports this script once, at its start, for `app`
     PagesManager.uses_pages_directory = False
     st.secrets.load_if_toml_exists()  # hosting services set environment variables there
     start_pruning()
+    start_preloading()
     options, html = start_options(), index_html()
     middleware = [
         Middleware(SecurityHeaders, headers=security_headers(html, options.frame_ancestors)),

@@ -7,11 +7,12 @@ stream of each, for it takes minutes. Both are scaled to 20 runs x 3 learners; p
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from benchmarks import sklearn_transcription
-from tmlcd_core.experiments import PAPER, compose, make_learner
+from tmlcd_core.experiments import PAPER
 from tmlcd_core.experiments.paper import figure_configurations
 from tmlcd_core.knn import distance_cache
 
@@ -26,24 +27,26 @@ def main() -> None:
             continue
         experiment, material = one.experiment, one.experiment.material()
         for seed in range(OURS):  # makes the features that are not there: every seed draws other words
-            compose(experiment.scenario, material, seed)
+            replace(experiment, seed=seed).stream(material)
         for name in PAPER:  # compiles
-            stream = compose(experiment.scenario, material, 0)
-            make_learner(name, experiment.size).fit(stream.X0, stream.y0).run(stream.X[:60], stream.y[:60])
+            stream = experiment.stream(material)
+            experiment.learner(name, stream.scenario).fit(stream.X0, stream.y0).run(stream.X[:60], stream.y[:60])
         ours = 0.0
         for seed in range(OURS):
             distance_cache.clear()
             start = time.thread_time()
-            stream = compose(experiment.scenario, material, seed)
+            one_run = replace(experiment, seed=seed)
+            stream = one_run.stream(material)
             for name in PAPER:
-                make_learner(name, experiment.size, seed).fit(stream.X0, stream.y0).run(stream.X, stream.y)
+                one_run.learner(name, stream.scenario).fit(stream.X0, stream.y0).run(stream.X, stream.y)
             ours += time.thread_time() - start
-        stream = compose(experiment.scenario, material, 0)
+        stream = experiment.stream(material)
+        size = len(stream.X0)
         n = min(PART, len(stream))
         theirs = 0.0
         for name in PAPER:
-            bound = {"cit": {}, "active": {"window": experiment.size}, "hybrid": {"max_size": experiment.size}}[name]
-            model = make_learner(name, experiment.size).fit(stream.X0, stream.y0)
+            bound = {"cit": {}, "active": {"window": size}, "hybrid": {"max_size": size}}[name]
+            model = experiment.learner(name, stream.scenario).fit(stream.X0, stream.y0)
             start = time.thread_time()
             # Condensing happens once per run: it is not scaled with the length of the stream.
             algorithm = sklearn_transcription.ALGORITHMS[name]

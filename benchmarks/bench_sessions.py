@@ -13,13 +13,14 @@ from benchmarks.appserver import process_of, processor_seconds, serve
 from benchmarks.bench_app import TRIVIAL
 from benchmarks.visitor import Visitor
 from pages.menu import PAGES
+from tmlcd_core import Experiment
 
 SESSIONS = 30
 ROUNDS = 3
 THINKING = 5.0  # s, at most, between two clicks of a visitor in the class
 SETTLE = 3.0  # s after the last answer, before memory is read
 FORGET = 140  # s after which the server has dropped a session that has disconnected (Streamlit's limit is 120 s)
-OWN_LAB = {"data": "Points in the plane", "per_class": 150, "train": 20}
+OWN_LAB = {"data": "points", "per_class": 150, "train": 20}
 
 
 def memory(server: Any) -> float:
@@ -68,9 +69,10 @@ async def check_isolation(visitors: list[Visitor]) -> None:
 
 
 def _check(visitor: Visitor, seed: int, threshold: float) -> None:
-    (program,) = visitor.texts("code")
-    assert f"seed={seed})" in program, f"the visitor with seed {seed} was given\n{program}"
-    assert f"threshold={threshold}" in program, f"the visitor with h = {threshold} was given\n{program}"
+    program, _ = visitor.texts("code")  # as Python, as a command
+    wanted = Experiment("points", per_class=150, train=20, settings={"threshold": threshold}, seed=seed)
+    told = f"the visitor with seed {seed} and h = {threshold} was given\n{program}"
+    assert wanted.program().strip() == program.strip(), told
     assert visitor.player()["panels"][2]["threshold"] == threshold
 
 

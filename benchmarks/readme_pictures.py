@@ -4,7 +4,7 @@ from benchmarks.appserver import ROOT, chromium, serve
 
 FOLDER = ROOT / ".github" / "pictures"
 SHOWN = {
-    "drift-lab": "drift-lab?drift=Two+labels+swap&per_class=750&seed=1",
+    "drift-lab": "drift-lab?drift=labels-swapped&per_class=750&seed=1",
     "inside-cusum": "inside-cusum",
     "stm32": "stm32",
 }

@@ -66,7 +66,7 @@ def measured(text: str) -> dict[str, float]:
 
 
 def span(values: list[float]) -> str:
-    return f"{min(values):.3f} to {max(values):.3f}"
+    return " to ".join(f"{round(value, 3) + 0.0:.3f}" for value in (min(values), max(values)))  # no -0.000
 
 
 def main() -> None:

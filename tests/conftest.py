@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+collect_ignore_glob = ["*capymoa_run.py"]  # a program for an environment of its own
+
 # The same examples every time: a failure on one machine is a failure on all.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")

@@ -313,7 +313,7 @@ def test_a_new_threshold_changes_the_curves_and_keeps_the_place(server, visit):
     paused(page, 850)
     page.get_by_text("After sample 850").wait_for()
     digest, picture = data(page, "digest"), pixels(page, 2)
-    page.get_by_role("slider", name="Threshold h").focus()
+    page.get_by_role("slider", name="Alarm level (h)").focus()
     page.keyboard.press("ArrowRight")
     player = page.locator(".player").first.element_handle()
     page.wait_for_function(f"player => player.dataset.digest !== {digest!r}", arg=player)
@@ -352,12 +352,12 @@ def test_nothing_jumps_and_no_chart_is_replaced(server, visit):
     for name in ("Drift lab", "Inside CUSUM"):
         page.evaluate("window.shifted = 0")
         page.locator("[data-testid=stSidebarNavLink]", has_text=name).click()
-        page.get_by_role("slider", name="Threshold h").wait_for()
+        page.get_by_role("slider", name="Alarm level (h)").wait_for()
         page.wait_for_selector(".player[data-time]")
         settle(page)
         charts = page.locator("canvas.chart").element_handles()
         digest = data(page, "digest")
-        page.get_by_role("slider", name="Threshold h").press("ArrowRight")
+        page.get_by_role("slider", name="Alarm level (h)").press("ArrowRight")
         player = page.locator(".player").first.element_handle()
         page.wait_for_function(f"player => player.dataset.digest !== {digest!r}", arg=player)
         settle(page)
@@ -381,7 +381,7 @@ def test_back_and_forward_show_each_page_once_and_as_it_was_left(server, visit):
     def menu(name):
         return page.locator("[data-testid=stSidebarNavLink]", has_text=name).click
 
-    slider = page.get_by_role("slider", name="Threshold h")
+    slider = page.get_by_role("slider", name="Alarm level (h)")
     go(lambda: slider.press("ArrowRight"), "inside-cusum?h=26", "26")
     go(menu("Lessons"), "lessons")
     go(menu("Inside CUSUM"), "inside-cusum?h=26", "26")
@@ -404,7 +404,7 @@ def test_two_sessions_do_not_touch_each_other(server, visit):
     digest = data(other, "digest")
     paused(one, 300)
     one.get_by_text("After sample 300").wait_for()
-    one.get_by_role("slider", name="Threshold h").focus()
+    one.get_by_role("slider", name="Alarm level (h)").focus()
     one.keyboard.press("ArrowRight")
     one.wait_for_url("**h=26*")
     settle(one)

@@ -57,7 +57,10 @@ def test_the_bound_on_T_applies_after_condensing(max_size):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 5)), rng.integers(0, 6, 200)
     model = TinyKNN(condense=True, max_size=max_size).fit(X, y)
-    np.testing.assert_array_equal(model.samples_, X[condense(X, y)][-max_size:].astype(np.float32))
+    kept = condense(X, y)
+    T = [reference.Sample(X[i], y[i], i) for i in kept]
+    expected = [sample.t for sample in reference.cut_evenly(T, max_size)]
+    np.testing.assert_array_equal(model.samples_, X[expected].astype(np.float32))
 
 
 def test_remembers_by_content_and_settings(make_stream):

@@ -84,7 +84,16 @@ def test_the_readme_has_its_parts_in_order_and_stays_short():
     assert len(re.findall(r"\.(?=\s)", paper)) == 5
     library = blocks(README, "python")[0]
     assert sum(line.startswith((">>>", "...")) for line in library.splitlines()) <= 11
-    assert len(README.splitlines()) < 260
+    assert len(README.splitlines()) < 300
+
+
+def test_the_glossary_page_is_the_glossary_of_the_app():
+    from tmlcd_core.glossary import GLOSSARY, markdown_table
+
+    assert (ROOT / "docs/glossary.md").read_text("utf-8").endswith(f"\n\n{markdown_table()}\n")
+    assert {"T", "W", "h", "n", "ξ", "ϖ", "λ"} <= {term.symbol for term in GLOSSARY}
+    assert {"concept", "drift", "alarm", "take"} <= {term.word for term in GLOSSARY}
+    assert len({term.word for term in GLOSSARY}) == len(GLOSSARY)
 
 
 def test_the_changelog_knows_the_version():
@@ -146,16 +155,19 @@ def test_the_sentences_about_claims_are_true_of_the_data():
 # ---------------------------------------------------------------- examples of adding things
 
 ADDED = re.findall(
-    r"^```python\n# at the end of (\S+)\n(.*?)^```\n```sh\npython (.*?)\n```$", README, re.M | re.S
+    r"^```python\n# (\w+\.py)\n(.*?)^```\n```sh\ntmlcd (.*?)\n```$", README, re.M | re.S
 )  # file, code, command
+NEW = {"sliding.py": "sliding", "ten_in_a_row.py": "active-ten", "rotation.py": "labels-rotated", "coins.py": "coins",
+       "nucleo_l476.py": "stm32l476"}  # fmt: skip
 OFFERED = """
 from streamlit.testing.v1 import AppTest
 at = AppTest.from_file("app.py", default_timeout=120).run()
 at.switch_page("pages/explore/drift_lab.py").run()
 at.selectbox(key="data").set_value("coins").run()
-at.multiselect(key="learners").set_value(["Hybrid Tiny kNN", "sliding"]).run()
+at.selectbox(key="drift").set_value("rotation").run()
+at.multiselect(key="learners").set_value(["hybrid", "sliding"]).run()
 assert not at.exception and not at.error, at
-print(at.session_state["lab good"].trial.data, at.session_state["lab good"].trial.learners)
+print(at.session_state["lab good"].experiment)
 at.switch_page("pages/device/stm32.py").run()
 assert not at.exception
 print(at.selectbox(key="target").options)
@@ -163,43 +175,40 @@ print(at.selectbox(key="target").options)
 
 
 @pytest.fixture(scope="module")
-def extended(tmp_path_factory) -> Path:
-    """A copy of the project in which each of the README's examples stands at the end of the file it names."""
-    copy = tmp_path_factory.mktemp("copy")
-    for name in ("tmlcd_core", "pages", "data", ".streamlit"):
-        shutil.copytree(ROOT / name, copy / name)  # with what numba has compiled
-    shutil.copy(ROOT / "app.py", copy)
+def written(tmp_path_factory) -> Path:
+    """A folder with the files of the README's examples."""
+    folder = tmp_path_factory.mktemp("plugins")
     for file, code, _ in ADDED:
-        with (copy / file).open("a", encoding="utf-8") as out:
-            out.write(f"\n\n{code}")
-    return copy
+        (folder / file).write_text(code, encoding="utf-8")
+    return folder
 
 
-def run(arguments: list[str], where: Path) -> str:
+def run(arguments: list[str], where: Path, **environment: str) -> str:
     env = os.environ | {"TMLCD_CACHE": str(where / "cache"), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    env |= {"PYTHONPATH": str(ROOT)} | environment
     done = subprocess.run([sys.executable, *arguments], cwd=where, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_there_is_an_example_of_each():
-    assert [Path(file).name for file, _, _ in ADDED] == ["contestants.py", "contestants.py", "registry.py", "boards.py"]
+    assert [file for file, _, _ in ADDED] == list(NEW)
 
 
-@pytest.mark.parametrize(("file", "code", "asked"), ADDED, ids=["learner", "detector", "dataset", "board"])
-def test_an_example_works_where_it_says(file, code, asked, extended):
-    one_process = ["--jobs", "1"] if " run " in asked else []
-    answer = json.loads(run([*shlex.split(asked), "--json", *one_process], extended))
-    new = re.search(r'\["([\w-]+)"\] = ', code)[1]
-    assert new in json.dumps(answer).lower()
-    if new == "active-ten":
-        assert answer["learners"][new]["delay"]["runs"] > 0, "its alarms are heard"
-        assert answer["learners"][new]["settings"]["detector"] == "TenInARow"
+@pytest.mark.parametrize(("file", "code", "asked"), ADDED, ids=["learner", "detector", "drift", "dataset", "board"])
+def test_an_example_works_with_worker_processes(file, code, asked, written):
+    jobs = ["--jobs", "2"] if asked.startswith("run ") else []
+    answer = json.loads(run(["-m", "tmlcd_core", *shlex.split(asked), "--json", *jobs], written))
+    assert NEW[file] in json.dumps(answer).lower()
+    if file == "ten_in_a_row.py":
+        assert answer["learners"]["active-ten"]["delay"]["runs"] > 0, "its alarms are heard"
+        assert answer["learners"]["active-ten"]["settings"]["detector"] == "TenInARow"
 
 
-def test_the_app_offers_what_was_added(extended):
-    told = run(["-c", OFFERED], extended)
-    assert "coins ('hybrid', 'sliding')" in told
+def test_the_app_offers_what_was_added(written):
+    plugins = os.pathsep.join(str(written / file) for file in NEW)
+    told = run(["-c", f"import os; os.chdir({str(ROOT)!r})\n{OFFERED}"], written, TMLCD_PLUGINS=plugins)
+    assert "Experiment('coins', drift='rotation', learners=('hybrid', 'sliding'))" in told
     assert "STM32L476" in told
 
 

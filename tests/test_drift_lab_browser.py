@@ -9,6 +9,9 @@ import pytest
 from test_app_browser import browser, data, drawn_time, paused, pixels, server, settle, visit, with_player  # noqa: F401
 from test_drift_lab import BAD, pictures, zipped
 
+from tmlcd_core.experiments import Experiment
+from tmlcd_core.viz.lab import figures
+
 pytestmark = pytest.mark.browser
 if shutil.which("chromium") is None:
     pytest.skip("*** NO CHROMIUM: the browser tests are skipped ***", allow_module_level=True)
@@ -34,16 +37,50 @@ def test_settings_change_the_curves_keep_the_place_and_make_a_link(server, visit
     paused(page, 250)
     page.get_by_role("heading", name="Sample 250").wait_for()
     first, picture = data(page, "digest"), pixels(page, 2)
-    move(page, "Threshold h")
+    move(page, "Alarm level (h)")
     second = redrawn(page, first)
     assert pixels(page, 2) != picture, "the threshold is drawn"
-    move(page, "Classes λ")
+    move(page, "Classes (λ)")
     third = redrawn(page, second)
     assert len({first, second, third}) == 3
     assert drawn_time(page) == 250
     assert "h=26" in page.url and "lambda=3" in page.url
     copied = with_player(visit, page.url)
     assert data(copied, "digest") == third
+
+
+def test_the_inspector_follows_the_player_to_the_end_of_a_longer_run(server, visit):  # noqa: F811
+    page = with_player(visit, f"{server}/{QUICK}")
+    page.locator(".player").first.focus()
+    page.keyboard.press("End")
+    page.get_by_role("heading", name="Sample 299: a point of").wait_for()
+    digest = data(page, "digest")
+    for last in (449, 599, 749):
+        move(page, "Classes (λ)")
+        digest = redrawn(page, digest)
+        page.get_by_role("heading", name=f"Sample {last}: a point of").wait_for()
+        assert drawn_time(page) == last
+        assert page.get_by_role("heading", name=re.compile("^Sample")).count() == 1
+    move(page, "Classes (λ)", "ArrowLeft")
+    redrawn(page, digest)
+    page.get_by_role("heading", name="Sample 599: a point of").wait_for()
+
+
+def test_the_live_table_at_the_end_shows_the_figures_of_the_run(server, visit):  # noqa: F811
+    """A gradual change, during which the Active raises more than one alarm."""
+    experiment = Experiment("points", drift="labels-swapped", over=0.8, seed=2)
+    stream = experiment.stream()
+    runs = experiment.run_stream(stream).learners
+    figured = figures({name: one.metrics for name, one in runs.items()})
+    page = with_player(visit, f"{server}/drift-lab?data=points&drift=labels-swapped&over=80&seed=2")
+    paused(page, len(stream) - 1)
+    for row, words in {
+        "false alarms": "false alarms", "delay": "samples until the alarm", "recovery": "samples until recovered",
+    }.items():  # fmt: skip
+        shown = page.locator(".player .metrics tr", has_text=re.compile(f"^{row}")).inner_text().split("\t")[1:]
+        assert shown == [cells[figured[""].index(words)] for name, cells in figured.items() if name], row
+    assert len(runs["active"].detections) > 1 and runs["active"].metrics.false_alarms == 0
+    assert runs["active"].metrics.unrecovered == 1, "it ends far below where it was"
 
 
 def test_the_sample_under_the_cursor_and_a_session_of_ones_own(server, visit):  # noqa: F811
@@ -53,7 +90,7 @@ def test_the_sample_under_the_cursor_and_a_session_of_ones_own(server, visit):  
     one.get_by_role("heading", name="Sample 40").wait_for()
     one.locator("[data-testid=stImage] img").first.wait_for()
     assert one.get_by_text(re.compile("Hybrid Tiny kNN said|Hybrid Tiny kNN")).count()
-    move(one, "Threshold h")
+    move(one, "Alarm level (h)")
     redrawn(one, digest)
     assert data(other, "digest") == digest
     assert other.get_by_role("heading", name="Sample 40").count() == 0
@@ -113,18 +150,18 @@ def test_exports_hold_what_the_screen_shows(server, visit):  # noqa: F811
 
 
 def test_bad_and_good_uploads(server, visit, tmp_path):  # noqa: F811
-    page = with_player(visit, f"{server}/drift-lab?data=Upload+a+zip&per_class=100")
-    digest = data(page, "digest")
+    page = visit(f"{server}/drift-lab?data=Upload+a+zip&per_class=100")
     field = page.locator("[data-testid=stFileUploaderDropzoneInput]")
     reasons = {"traversal": "leads out of its folder", "wrong types": "no clips or images", "bomb": "unpacks to more"}
     for name, reason in reasons.items():
         field.set_input_files({"name": f"{name}.zip", "mimeType": "application/zip", "buffer": BAD[name]})
-        page.locator("[data-testid=stSidebar] [data-testid=stAlert]", has_text=reason).wait_for()
+        page.locator("[data-testid=stAlert]", has_text=reason).wait_for()
         settle(page)
-        assert page.locator("[data-testid=stException]").count() == 0
-        assert data(page, "digest") == digest, "the last good run stays"
+        assert page.locator("[data-testid=stAlert]").count() == 1
+        assert page.locator("[data-testid=stException]").count() == page.locator(".player").count() == 0
     field.set_input_files({"name": "mine.zip", "mimeType": "application/zip", "buffer": zipped(pictures(50))})
-    redrawn(page, digest)
+    page.wait_for_selector(".player[data-time]")
+    assert page.locator("[data-testid=stAlert]", has_text="unpacks").count() == 0
     assert page.get_by_text("mine.zip holds image of 3 classes").count() == 1
 
 

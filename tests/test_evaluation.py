@@ -11,7 +11,7 @@ import pytest
 from tmlcd_core.changes import judge
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.experiments import (
-    CONTESTANTS,
+    LEARNERS,
     Experiment,
     Metrics,
     accuracy_curve,
@@ -19,7 +19,6 @@ from tmlcd_core.experiments import (
     evaluate,
     grid,
     make_learner,
-    make_scenario,
     settings_of,
     spread,
 )
@@ -126,11 +125,9 @@ def test_spread_leaves_out_what_has_no_value():
 
 
 def test_run_agrees_with_the_learner_itself():
-    from tmlcd_core.experiments import compose
-
-    experiment = Experiment("digits", make_scenario("class-change", ("1", "7", "4"), 60, 30, new="9"))
-    stream = compose(experiment.scenario, experiment.material(), 2)
-    run = experiment.run(2)
+    experiment = Experiment("digits", ("1", "7", "4"), new="9", per_class=120, train=30, seed=2)
+    stream = experiment.stream()
+    run = experiment.run()
     for name in experiment.learners:
         model = make_learner(name, 90, 2).fit(stream.X0, stream.y0)
         predicted = [model.observe(x, y) for x, y in zip(stream.X, stream.y, strict=True)]
@@ -149,26 +146,30 @@ def test_paper_settings():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda s: Experiment("digits", s, ("knn9000",)), "no learner 'knn9000'; there are cit"),
-        (lambda s: Experiment("digits", s, ()), "at least one"),
-        (lambda s: Experiment("digits", s, ("cit", "cit")), "none twice"),
-        (lambda s: Experiment("digits", s, ("cit",), {"hybrid": {}}), "'hybrid', which is not among"),
-        (lambda s: Experiment("digits", s, ("cit",), {"cit": {"speed": 9}}), "cit has no setting 'speed'"),
-        (lambda s: Experiment("digits", s, ("cit",), extractor={"colour": 1}), "no setting 'colour'"),
-        (lambda s: grid(Experiment("digits", s), {"speed": [1, 2]}), "has a setting 'speed'"),
-        (lambda s: grid(Experiment("digits", s), {"svm.C": [1, 2]}), "has a setting 'svm.C'"),
+        (lambda: Experiment("digits", learners=["knn9000"]), "no learner 'knn9000'; there are cit"),
+        (lambda: Experiment("digits", learners=[]), "at least one"),
+        (lambda: Experiment("digits", learners=["cit", "cit"]), "none twice"),
+        (lambda: Experiment("digits", settings={"cit.speed": 9}), "has a setting 'cit.speed'"),
+        (lambda: Experiment("digits", settings={"knn9000.k": 9}), "no learner 'knn9000'"),
+        (lambda: Experiment("digits", extractor={"colour": 1}), "no setting 'colour'"),
+        (lambda: Experiment("digits", drift="earthquake"), "no drift 'earthquake'"),
+        (lambda: Experiment("digits", at=1.5), "at=1.5"),
+        (lambda: Experiment("digits", classes=1), "classes=1"),
+        (lambda: Experiment("digits", seed=2**32), "seed=4294967296"),
+        (lambda: grid(Experiment("digits"), {"speed": [1, 2]}), "has a setting 'speed'"),
+        (lambda: grid(Experiment("digits"), {"svm.C": [1, 2]}), "has a setting 'svm.C'"),
     ],
 )
 def test_bad_experiments_name_the_value(make, message):
     with pytest.raises(ConfigError, match=message):
-        make(make_scenario("none", 2, 40, 20))
+        make()
 
 
-@pytest.mark.parametrize("name", CONTESTANTS)
-def test_every_contestant_runs(name):
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_learner_runs(name):
     drift = "none" if name.startswith("nn-fc1-") else "labels-swapped"  # their rates are the best for the whole stream
-    experiment = Experiment("digits", make_scenario(drift, ("0", "1"), 60, 30), (name,))
-    one = experiment.run(0).learners[name]
+    experiment = Experiment("digits", ("0", "1"), drift=drift, per_class=120, train=30, learners=[name])
+    one = experiment.run().learners[name]
     assert one.correct[:120].mean() > 0.6
     assert len(one.correct) == len(one.sizes) == 240
     assert one.metrics.microseconds > 0

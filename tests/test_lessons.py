@@ -14,7 +14,7 @@ from pages.lessons import LESSONS, Lesson, link
 from pages.lessons.own import LIMITS, plain
 from pages.menu import PAGES
 from tmlcd_core.drift import calibrate_threshold, threshold_table
-from tmlcd_core.experiments.experiment import LearnerRun
+from tmlcd_core.experiments import Experiment, LearnerRun
 from tmlcd_core.mcu import BOARDS, PAPER_CONFIGURATIONS, accuracy_of, budget, what_fits
 from tmlcd_core.viz import cusum
 
@@ -91,53 +91,66 @@ def kilobytes(n: int) -> str:
 
 
 class Run:
-    """The experiment of a page of the Drift lab, made again with the core alone."""
+    """An experiment of the Drift lab, run with the core alone."""
 
-    def __init__(self, at: AppTest) -> None:
-        self.trial = at.session_state["lab good"].trial
-        self.stream = self.trial.stream(self.trial.material())
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+        self.stream = self.experiment.stream()
         self.change = self.stream.changes[0]
-        self.traces = {
-            name: self.trial.learner(name).fit(self.stream.X0, self.stream.y0).run(self.stream.X, self.stream.y)
-            for name in self.trial.learners
-        }
+        self.traces = {name: one.trace for name, one in self.experiment.run_stream(self.stream).learners.items()}
 
     def metrics(self, name: str):
-        settings = self.trial.learner_settings(name)
+        settings = self.settings(name)
         window = int(settings.get("window", 0))
         return LearnerRun.of(self.traces[name], self.stream, window, np.nan, "detector" in settings).metrics
 
+    def settings(self, name: str):
+        return self.experiment.learner_settings(name, self.stream.scenario)
+
     def right(self, name: str, before: bool = False) -> float:
-        hits = self.traces[name].predictions == self.stream.y
-        return float((hits[: self.change] if before else hits[self.change :]).mean())
+        return self.right_in(name, slice(0, self.change) if before else slice(self.change, None))
+
+    def right_in(self, name: str, part: slice) -> float:
+        return float((self.traces[name].predictions == self.stream.y)[part].mean())
 
     def delay(self, name: str) -> int:
         """Samples from the change to the first alarm after it, as the page counts them."""
         return int(self.metrics(name).delay)
 
 
+def run_again(at: AppTest) -> Run:
+    return Run(at.session_state["lab good"].experiment)
+
+
 def test_passive_against_active(pages):
-    swap, replaced = Run(pages[PASSIVE.first_link]), Run(pages[PASSIVE.second_link])
+    swap, replaced = run_again(pages[PASSIVE.first_link]), run_again(pages[PASSIVE.second_link])
     names = ("cit", "active", "hybrid")
     back = {name: swap.metrics(name).recovery for name in names}
     [delay] = {swap.delay("active"), swap.delay("hybrid")}
-    [together] = {back["active"], back["hybrid"]}
+    [alarm] = replaced.traces["active"].detections
+    wait = slice(replaced.change, alarm + 1)
     assert PASSIVE.facts == {
         "cit_back": f"{back['cit']:.0f}",
         "delay": f"{delay}",
-        "back": f"{together:.0f}",
-        "cit_after": percent(replaced.right("cit")),
+        "active_back": f"{back['active']:.0f}",
+        "hybrid_back": f"{back['hybrid']:.0f}",
+        "wait": f"{wait.stop - wait.start}",
+        "active_wait": percent(replaced.right_in("active", wait)),
+        "cit_wait": percent(replaced.right_in("cit", wait)),
         "active_after": percent(replaced.right("active")),
+        "cit_after": percent(replaced.right("cit")),
     }
     assert max(back, key=back.get) == "cit"
     assert all(0.88 < swap.right(name, before=True) < 0.94 for name in names), "about nine times in ten"
     assert all(swap.traces[name].change_points.tolist() == [swap.change] for name in ("active", "hybrid"))
     np.testing.assert_array_equal(replaced.traces["hybrid"].predictions, replaced.traces["cit"].predictions)
-    assert min(names, key=replaced.right) == "active" and len(replaced.traces["active"].detections) == 1
+    assert min(names, key=replaced.right) == "active"
+    rest = slice(alarm + 1, None)
+    assert abs(replaced.right_in("active", rest) - replaced.right_in("cit", rest)) < 0.02, "afterwards as good"
 
 
 def test_the_price_of_memory(pages):
-    free, bound = Run(pages[MEMORY.first_link]), Run(pages[MEMORY.second_link])
+    free, bound = run_again(pages[MEMORY.first_link]), run_again(pages[MEMORY.second_link])
     everything, cit = free.metrics("incremental"), free.metrics("cit")
     assert MEMORY.facts == {
         "bound": f"{bound.traces['cit'].sizes.max()}",
@@ -205,8 +218,14 @@ def test_the_threshold(pages):
 
 
 def test_noise_that_nobody_notices(pages):
-    soft, loud = Run(pages[NOISE.first_link]), Run(pages[NOISE.second_link])
-    settings = soft.trial.learner_settings("active")
+    soft, loud = run_again(pages[NOISE.first_link]), run_again(pages[NOISE.second_link])
+    settings, bound = soft.settings("active"), loud.settings("hybrid")["max_size"]
+    seeds = range(20)
+    softs, louds = ([Run(replace(run.experiment, seed=seed)) for seed in seeds] for run in (soft, loud))
+
+    def alarms(runs: list[Run], name: str) -> str:
+        return str(sum(bool((run.traces[name].detections >= run.change).any()) for run in runs))
+
     assert NOISE.facts == {
         "active_before": percent(soft.right("active", before=True)),
         "active_after": percent(soft.right("active")),
@@ -216,11 +235,17 @@ def test_noise_that_nobody_notices(pages):
         "cit_before": percent(soft.right("cit", before=True)),
         "cit_after": percent(soft.right("cit")),
         "active_delay": str(loud.delay("active")),
-        "hybrid_delay": str(loud.delay("hybrid")),
         **{f"{name}_loud": percent(loud.right(name)) for name in ("cit", "hybrid", "active")},
+        "bound": str(bound),
+        "seeds": str(len(seeds)),
+        **{f"{name}_soft_alarms": alarms(softs, name) for name in ("active", "hybrid")},
+        **{f"{name}_loud_alarms": alarms(louds, name) for name in ("active", "hybrid")},
     }
     assert not any(len(trace.detections) for trace in soft.traces.values())
-    assert max(loud.traces, key=loud.right) == "cit"
+    assert [len(loud.traces[name].detections) for name in ("active", "hybrid")] == [1, 0]
+    assert loud.traces["active"].change_points.tolist() == [loud.change], "the clean words are thrown away"
+    assert loud.traces["hybrid"].sizes[-1] == bound < loud.traces["cit"].sizes[-1], "some are pushed out"
+    assert all(max(run.traces, key=run.right) == "cit" for run in louds)
 
 
 def test_fit_it_on_the_chip(pages):
@@ -280,7 +305,7 @@ HOSTILE = "<script>alert(1)</script> **bold** [x](http://example.org) $x$ :red[y
 @pytest.mark.parametrize("page", ["drift-lab", "inside-cusum", "stm32"])
 def test_a_lesson_of_ones_own_holds_settings_title_and_question(page):
     key, value = {"drift-lab": ("h", 31.0), "inside-cusum": ("h", 31.0), "stm32": ("filters", 3)}[page]
-    asked = {"drift-lab": {"data": "Points in the plane", "h": "31"}, "inside-cusum": {"h": "31"}}.get(page)
+    asked = {"drift-lab": {"data": "points", "h": "31"}, "inside-cusum": {"h": "31"}}.get(page)
     at = opened(link(page, asked or {"filters": "3"}, "old title", "old question"))
     at.text_input(key="own title").set_value("Übung & 1=2?")
     at.text_area(key="own question").set_value("Why?\n\nReally?").run()
@@ -291,7 +316,7 @@ def test_a_lesson_of_ones_own_holds_settings_title_and_question(page):
     assert [text.value for text in again.text] == ["Übung & 1=2?", "Why? Really?"]
     assert value_of(again, key) == value
     if page == "drift-lab":
-        assert value_of(again, "data") == "Points in the plane"
+        assert value_of(again, "data") == "points"
 
 
 def test_a_hostile_title_is_text_and_short():
@@ -331,7 +356,7 @@ def test_a_student_walks_through_a_lesson():
             assert lab.title() == "Drift lab · TML-CD Lab"
             lab.get_by_text(says).wait_for()
             lab.wait_for_selector(".player[data-time]")
-        lab.get_by_role("slider", name="Threshold h").focus()
+        lab.get_by_role("slider", name="Alarm level (h)").focus()
         lab.keyboard.press("ArrowRight")
         lab.wait_for_url("**h=26*")
         lab.get_by_text("Make a lesson of these settings").click()
@@ -343,7 +368,7 @@ def test_a_student_walks_through_a_lesson():
         mine.goto(made)
         ready(mine)
         assert mine.locator(".st-key-banner").inner_text().strip() == "Mine"
-        assert mine.get_by_role("slider", name="Threshold h").input_value() == "26"
+        assert mine.get_by_role("slider", name="Alarm level (h)").input_value() == "26"
 
         page.get_by_text("Show it").click()
         answer.wait_for()

@@ -27,11 +27,11 @@ CLAIMS = {
     1: [
         "(by_hand == model.predict(X)).all()",
         "by_class.loc['A', 'before'] - by_class.loc['A', 'after'] > 0.7",
-        "(by_class.after >= by_class.before)[['B', 'C']].all()",
+        "(by_class.after - by_class.before)[['B', 'C']].abs().max() < 0.05",
         "(model.predict(X[change:][y[change:] == 'A']) == 'B').mean() > 0.9",
         "late.iloc[1, 0] - late.iloc[0, 0] > 0.2",  # A moves: storing everything helps
         "late.iloc[3, 0] < 0.5",  # swapped: it hardly does
-        "said[:middle].mean() - said[middle:].mean() > 0.1",
+        "0.05 < said[:middle].mean() - said[middle:].mean() < before - after",
         "recovered[100] > 0.8 and recovered[100] > recovered[300] > recovered[900] < 0.5",
     ],
     2: [
@@ -53,15 +53,18 @@ CLAIMS = {
     ],
     4: [
         "(said == trace.predictions).all() and sizes == trace.sizes.tolist()",
-        "race(swap)[1]['active'].detections.tolist() == [949] == trace.detections.tolist()",
-        "race(replace(swap, settings=(('threshold', 200.0),)))[1]['active'].detections[0] > 949",
-        "len(race(replace(swap, settings=(('threshold', 200.0),)))[1]['hybrid'].detections) == 0",
-        "changed.summary()['cit']['accuracy_after'].mean > changed.summary()['hybrid']['accuracy_after'].mean",
-        "changed.summary()['hybrid']['accuracy_after'].mean > changed.summary()['active']['accuracy_after'].mean",
-        "changed.summary()['active']['largest_size'].mean < changed.summary()['hybrid']['largest_size'].mean",
-        "swapped.summary()['hybrid']['accuracy_after'].mean > swapped.summary()['active']['accuracy_after'].mean",
-        "swapped.summary()['active']['accuracy_after'].mean > swapped.summary()['cit']['accuracy_after'].mean",
-        "swapped.summary()['hybrid']['recovery'].mean < swapped.summary()['cit']['recovery'].mean",
+        "[one.trace.detections.tolist() for one in swap.run_stream(stream).learners.values()] == [[], [949], [949]]",
+        "(calm := replace(swap, settings={'threshold': 200.0}).run_stream(stream).learners)",
+        "calm['active'].trace.detections[0] > 949 and len(calm['hybrid'].trace.detections) == 0",
+        "(after := {n: one['accuracy_after'].mean for n, one in summary(changed).items()})['cit'] > after['hybrid']",
+        "after['hybrid'] > after['active']",
+        "summary(changed)['active']['largest_size'].mean < summary(changed)['hybrid']['largest_size'].mean",
+        "(after := {n: one['accuracy_after'].mean for n, one in summary(swapped).items()})['hybrid'] > after['active']",
+        "after['hybrid'] > after['cit'] and after['active'] < after['cit'] + 0.02",
+        "(back := {n: one['recovery'].mean for n, one in summary(swapped).items()})['hybrid'] < back['active']",
+        "back['active'] < back['cit']",
+        "changed[0].scenario.length == 2 * changed[0].scenario.changes[0] == 3000",
+        "swapped[0].scenario.length == 2 * swapped[0].scenario.changes[0] == 1500",
         "min(cost.values()) > 0.03",
     ],
     5: [

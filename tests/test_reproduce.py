@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tmlcd_core.experiments import Asked, Experiment, LearnerRun, Results, Run, make_scenario
+from tmlcd_core.experiments import Asked, Experiment, LearnerRun, Results, Run
 from tmlcd_core.experiments.paper import (
     CLAIMS,
     TABLE_1,
@@ -39,25 +39,22 @@ PAPER_FIVE = [
 
 
 def test_the_five_configurations():
-    found = [c.experiment for c in figure_configurations()]
-    told = [
-        (e.data, e.scenario.drifts[0].kind, e.scenario.start.size, e.scenario.changes[0], e.scenario.length)
-        for e in found
-    ]
+    found = {c.experiment: drawn(c.experiment) for c in figure_configurations()}
+    told = [(e.data, s.drifts[0].kind, s.start.size, s.changes[0], s.length) for e, s in found.items()]
     assert told[:4] == PAPER_FIVE
     assert any(data == "digits" and kind == "class-change" for data, kind, *_ in told[4:])
-    for experiment in found:
-        assert experiment.scenario.train == (100 if experiment.data == "speech" else experiment.scenario.train)
-        settings = experiment.all_settings()
-        assert settings["hybrid"]["max_size"] == settings["active"]["window"] == experiment.size
-    assert found[3].scenario.drifts[0].effect == "very noisy"
+    for experiment, scenario in found.items():
+        assert scenario.train == (100 if experiment.data == "speech" else 34)
+        assert experiment.learner("hybrid", scenario).max_size == scenario.train * scenario.start.size
+        assert experiment.learner("active", scenario).window == scenario.train * scenario.start.size
+    assert list(found.values())[3].drifts[0].effect == "very noisy"
 
 
 def test_the_boards():
     found = {c.name: c.experiment for c in approximation_configurations()}
     assert {name.rsplit("-", 1)[0] for name in found} == {"baseline", "small", "slow"}
-    assert found["small-2"].all_settings()["hybrid"]["max_size"] == 50
-    assert found["baseline-3"].all_settings()["hybrid"]["max_size"] == 300
+    assert found["small-2"].learner("hybrid", drawn(found["small-2"])).max_size == 50
+    assert found["baseline-3"].learner("hybrid", drawn(found["baseline-3"])).max_size == 300
     assert found["slow-3"].material().extractor.shape == (1, 17, 9)  # paper, Table 2: 17x9
 
 
@@ -82,9 +79,19 @@ def steady(n, accuracy):
     return np.floor(np.arange(1, n + 1) * accuracy) > np.floor(np.arange(n) * accuracy)
 
 
+SCENARIOS = {}  # of experiments, which the tests ask for again and again
+
+
+def drawn(experiment):
+    """The scenario of the first run, from the counts of the data alone."""
+    if experiment not in SCENARIOS:
+        SCENARIOS[experiment] = experiment.drawn(experiment.material())
+    return SCENARIOS[experiment]
+
+
 def made_up(configuration, learners, runs=2):
     """Runs of one configuration: (accuracy before, after, |T| before, |T| after, alarms) for each learner."""
-    scenario = configuration.experiment.scenario
+    scenario = drawn(configuration.experiment)
     change = scenario.changes[0] if scenario.changes else scenario.length
     found = {}
     for seed in range(runs):
@@ -92,12 +99,11 @@ def made_up(configuration, learners, runs=2):
         for name, (before, after, size, later, alarms) in learners.items():
             correct = np.concatenate([steady(change, before), steady(scenario.length - change, after)])
             sizes = np.where(np.arange(scenario.length) < change, size, later).astype(np.int32)
-            window = configuration.experiment.size if name == "active" else 0
-            ones[name] = LearnerRun.measured(
-                correct, sizes, np.array(alarms, int), np.array(alarms, int), scenario.changes, scenario.changes,
-                window, 715, 1.0, name in ("active", "hybrid"),
-            )  # fmt: skip
-        found[configuration.experiment.key(seed)] = Run(seed, ("a", "b"), scenario.changes, scenario.changes, ones)
+            window = scenario.train * scenario.start.size if name == "active" else 0
+            arrays = correct, sizes, np.array(alarms, int), np.array(alarms, int)
+            kept = window, 715, 1.0, name in ("active", "hybrid")
+            ones[name] = LearnerRun.measured(arrays, scenario.changes, scenario.changes, kept)
+        found[replace(configuration.experiment, seed=seed).key()] = Run(seed, scenario, ones)
     return found
 
 
@@ -106,8 +112,8 @@ def the_paper_s_world(**changed):
     configurations = [*table_configurations(), *figure_configurations(), *approximation_configurations()]
     runs = {}
     for one in configurations:
-        experiment, classes = one.experiment, one.experiment.scenario.start.size
-        scale = experiment.scenario.train / 100
+        experiment, classes = one.experiment, one.experiment.classes
+        scale = drawn(experiment).train / 100
         if "svm" in experiment.learners:
             table = TABLE_1["speech" if experiment.data == "speech" else "images"]
             rows = {name: table[BESIDE.get(name, name)][classes] for name in experiment.learners}
@@ -166,19 +172,20 @@ def test_a_claim_can_fail_and_only_for_its_own_reason(changed, broken):
 
 def test_the_error_that_fills_t_was_made_before_it_was_full():
     one = next(c for c in figure_configurations() if c.name == "speech-class-change-2")
-    scenario, bound = one.experiment.scenario, one.experiment.size
+    scenario = drawn(one.experiment)
+    bound = scenario.train * scenario.start.size
     at = np.arange(scenario.length)
     sizes = {"hybrid": np.where(at < 10, bound - 1, bound), "cit": at}
     correct = {"hybrid": at != 10, "cit": at >= 0}
     none = np.array([], int)
     ones = {
         name: LearnerRun.measured(
-            correct[name], sizes[name], none, none, scenario.changes, scenario.changes, 0, 715, 1.0, False
+            (correct[name], sizes[name], none, none), scenario.changes, scenario.changes, (0, 715, 1.0, False)
         )
         for name in sizes
     }
-    run = Run(0, ("a", "b"), scenario.changes, scenario.changes, ones)
-    evidence = Evidence(Results([Asked(one.experiment, (0,))], {one.experiment.key(0): run}), [one])
+    run = Run(0, scenario, ones)
+    evidence = Evidence(Results([Asked(one.experiment, (0,))], {one.experiment.key(): run}), [one])
     found = {claim.key: claim.check for claim in CLAIMS}["hybrid-best"](evidence)
     assert found.values[one.name].mean == pytest.approx(-1 / 11)  # samples 0 to 10 met a T that was not full
 
@@ -226,13 +233,13 @@ def test_a_small_reproduction_writes_everything(tmp_path):
     script = """
 import sys
 from tmlcd_core.experiments.paper import configurations as c
-from tmlcd_core.experiments import Asked, Experiment, make_scenario
+from tmlcd_core.experiments import Asked, Experiment
 import tmlcd_core.experiments.paper as paper
 
 def digits(drift, n, learners, settings={}):
-    return Experiment("digits", make_scenario(drift, n, 70, 30), learners, settings)
+    return Experiment("digits", n, drift=drift, per_class=140, train=30, learners=learners, settings=settings)
 
-small = {"hybrid": {"max_size": 10}}
+small = {"hybrid.max_size": 10}
 paper.table_configurations = lambda: [
     c.Configuration(f"digits-{n}", f"Digits, {n}", digits("none", n, c.TABLE_LEARNERS)) for n in (2, 3, 5)]
 paper.figure_configurations = lambda: [
@@ -263,7 +270,7 @@ sys.exit(main(["reproduce", sys.argv[1], "--runs", "2", "--jobs", "1", "--json",
     with (tmp_path / "table1.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["classifier"] for row in rows[:5]] == ["SVM", "NN-FC1", "NN-FC1, centred", "kNN", "kNN + C"]
-    experiment = Experiment("digits", make_scenario("none", 3, 70, 30), TABLE_LEARNERS)
+    experiment = Experiment("digits", 3, drift="none", per_class=140, train=30, learners=TABLE_LEARNERS)
     knn = next(row for row in rows if row["classes"] == "3" and row["classifier"] == "kNN")
     accuracies = [run.learners["static"].correct.mean() for run in results.runs(experiment)]
     assert float(knn["accuracy"]) == pytest.approx(np.mean(accuracies), abs=1e-4)

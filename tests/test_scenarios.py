@@ -17,6 +17,8 @@ from tmlcd_core.experiments import (
     ClassRemoved,
     Concept,
     DatasetMaterial,
+    DriftDetails,
+    Experiment,
     LabelsSwapped,
     Noise,
     Origin,
@@ -24,9 +26,10 @@ from tmlcd_core.experiments import (
     Scenario,
     SourceMaterial,
     compose,
-    fitting_sizes,
     make_scenario,
 )
+from tmlcd_core.experiments.draws import CLASSES, ORDER, Draws
+from tmlcd_core.experiments.sizes import fitting_scenario, samples_needed
 
 WORDS = ("go", "no", "off", "on", "up", "yes")
 
@@ -58,7 +61,9 @@ def words_of(X):
 
 
 def test_the_paper_s_protocol():
-    stream = compose(make_scenario("class-change", ("yes", "no"), 200, 100, new="up"), table(), seed=3)
+    stream = compose(
+        make_scenario("class-change", ("yes", "no"), 400, 100, details=DriftDetails("up")), table(), seed=3
+    )
     assert Counter(stream.y0.tolist()) == {"yes": 100, "no": 100}
     assert stream.changes == (400,) and len(stream) == 800
     for part in (stream.y[:400], stream.y[400:]):
@@ -71,7 +76,9 @@ def test_the_paper_s_protocol():
 
 @pytest.mark.parametrize("drift", DRIFTS)
 def test_samples_are_what_their_ids_say_and_come_once(drift):
-    stream = compose(make_scenario(drift, 3, 60, 20, effect="white noise", strength=0.5), disturbed(), seed=5)
+    stream = compose(
+        make_scenario(drift, 3, 120, 20, details=DriftDetails(effect="white noise", strength=0.5)), disturbed(), seed=5
+    )
     for X, origin, index in ((stream.X0, stream.origin0, stream.index0), (stream.X, stream.origin, stream.index)):
         assert (words_of(X) == np.array([stream.origins[o].word for o in origin])).all()
         assert (X[:, 1] == index).all()
@@ -90,7 +97,7 @@ def test_json_round_trip(drift):
 
 
 def test_seeds_repeat_and_differ():
-    scenario, material = make_scenario("gradual", 3, 60, 20), table()
+    scenario, material = make_scenario("class-change", 3, 120, 20, over=1 / 3), table()
     one, same, other = (compose(scenario, material, seed) for seed in (1, 1, 2))
     assert (one.X == same.X).all() and (one.y == same.y).all() and one.scenario == same.scenario
     assert one.X.shape == other.X.shape and (one.X != other.X).any()
@@ -100,7 +107,7 @@ def test_seeds_repeat_and_differ():
 
 def test_order_is_a_shuffle():
     """Labels follow each other as often as chance has it, and media come in no order."""
-    stream = compose(make_scenario("none", ("yes", "no"), 240, 10), table(), seed=0)
+    stream = compose(make_scenario("none", ("yes", "no"), 480, 10), table(), seed=0)
     repeats = (stream.y[1:] == stream.y[:-1]).mean()
     assert 0.4 < repeats < 0.6
     assert abs(np.corrcoef(np.arange(len(stream)), stream.index)[0, 1]) < 0.15
@@ -146,7 +153,9 @@ def test_gradual_is_a_probability_ramp():
 
 
 def test_several_changes_and_a_return():
-    stream = compose(make_scenario("recurring", ("yes", "no"), 50, 10, new="go"), table(), 0)
+    stream = compose(
+        make_scenario("recurring", ("yes", "no"), 150, 10, at=1 / 3, details=DriftDetails("go")), table(), 0
+    )
     said = words_of(stream.X)
     assert stream.changes == (100, 200)
     assert [set(said[a:b]) for a, b in ((0, 100), (100, 200), (200, 300))] == [
@@ -173,8 +182,8 @@ def test_what_was_added_is_not_drawn_to_begin_with(later):
 
 
 def test_numbers_of_numpy_are_numbers():
-    scenario = make_scenario("class-change", np.int64(3), np.int64(20), np.int64(10))
-    assert Scenario.from_json(scenario.to_json()) == scenario == make_scenario("class-change", 3, 20, 10)
+    scenario = make_scenario("class-change", np.int64(3), np.int64(40), np.int64(10))
+    assert Scenario.from_json(scenario.to_json()) == scenario == make_scenario("class-change", 3, 40, 10)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +202,7 @@ def test_numbers_of_numpy_are_numbers():
         (lambda: Noise(10, "thunder"), "'thunder' is not known: choose very noisy, white noise"),
         (lambda: Noise(10, "echo", 1.5), "strength=1.5"),
         (lambda: Scenario([Concept(("a", "b")), ClassChange(5, "c", "d")], 9), "about 'c'; the labels then are a, b"),
-        (lambda: Scenario([Concept(("a", "b")), ClassRemoved(5, "a")], 9), "leaves one class of 2"),
+        (lambda: Scenario([Concept(("a", "b")), ClassRemoved(5, "a")], 9), "needs at least 3 classes; there are 2"),
         (lambda: Scenario([Concept(("a", "b")), ClassAdded(5, "a")], 9), "'a', which is there already"),
         (lambda: Scenario([Concept(("a", "b")), ClassChange(5, "a", "b")], 9), "'b', which the label 'b' has already"),
         (
@@ -228,22 +237,65 @@ def test_too_few_samples_and_effects_without_media():
     with pytest.raises(DataError, match=r"takes 1600 samples of '(yes|no)'; table has 500"):
         compose(make_scenario("none", ("yes", "no")), table())
     with pytest.raises(ConfigError, match="table of features"):
-        compose(make_scenario("noise", ("yes", "no"), 50, 10), table())
+        compose(make_scenario("noise", ("yes", "no"), 100, 10), table())
     with pytest.raises(TmlcdError, match="for audio, and digits holds image: choose image noise"):
-        compose(make_scenario("noise", 2, 20, 10, effect="echo"), SourceMaterial("digits"))
+        compose(make_scenario("noise", 2, 40, 10, details=DriftDetails(effect="echo")), SourceMaterial("digits"))
     for data, choice in (("digits", "image noise, blur"), ("points", "another drift")):
         with pytest.raises(TmlcdError, match=f"only the data 'speech' .* for {data} choose {choice}"):
-            compose(make_scenario("noise", 2, 20, 10), SourceMaterial(data))
+            compose(make_scenario("noise", 2, 40, 10), SourceMaterial(data))
 
 
-def test_sizes_that_fit():
-    assert fitting_sizes(table(1600), "none") == (100, 500)
-    assert fitting_sizes(table(1599), "recurring") == (100, 499)
-    train, per_class = fitting_sizes(table(174), "class-change")
-    assert (train, per_class) == (34, 70)
-    compose(make_scenario("class-change", 3, per_class, train), table(174))
-    with pytest.raises(ConfigError, match="'maybe'"):
-        fitting_sizes(table(), "none", ["maybe"])
+def fitted(counts, seed=0, asked=(1500, 100), drift="class-change", classes=2, **more):
+    def make(n, train):
+        return make_scenario(drift, classes, n, train, **more)
+
+    return fitting_scenario(make, asked, counts, "data", seed).scenario
+
+
+def test_enough_data_are_used_as_asked():
+    assert fitted(dict.fromkeys(WORDS, 1600)).length == 3000
+    assert fitted(dict.fromkeys(WORDS, 1600)).train == 100
+
+
+@pytest.mark.parametrize(
+    "drift", ["class-change", "labels-swapped", "class-removed", "class-added", "recurring", "none"]
+)
+@pytest.mark.parametrize("over", [0.0, 0.7])
+@pytest.mark.parametrize("have", [60, 174, 500, 1599])
+def test_a_fitting_stream_is_the_longest_that_the_data_allow(drift, over, have):
+    """Against the plan itself: the run can be composed for many seeds, and a longer one would take too many."""
+    counts = dict.fromkeys(WORDS, have)
+    lengths = set()
+    for seed in range(5):
+        scenario = fitted(counts, seed, drift=drift, classes=3, over=over)
+        stream = compose(scenario, table(have), seed)  # a DataError if a class had too few
+        lengths.add(len(stream))
+    (length,) = lengths  # runs with other seeds are equally long
+    longer = make_scenario(drift, 3, length // 3 + 1, scenario.train, over=over)
+    assert length == 4500 or max(samples_needed(longer).values()) > have
+    assert scenario.train == min(100, have // 5)
+
+
+def test_named_classes_with_few_samples_are_used_for_what_they_need():
+    """The pack has half as many of the word that goes and of the one that appears."""
+    counts = {"up": 850, "yes": 1600, "no": 1600, "stop": 750}
+    scenario = fitted(counts, words=["up", "yes"], details=DriftDetails("stop"))
+    assert (scenario.length, scenario.train) == (3000, 100)
+    swapped = fitted(counts, drift="labels-swapped", words=["up", "yes"])
+    assert swapped.length == 1500
+
+
+def test_classes_with_far_fewer_samples_than_others_are_not_drawn():
+    counts = {"a": 30, "b": 200, "c": 190, "d": 185, "e": 200}
+    drawn = {name for seed in range(20) for name in fitted(counts, seed).names}
+    assert drawn == {"b", "c", "d", "e"}
+    assert {fitted(counts, seed).length for seed in range(5)} == {fitted(counts).length}
+    assert "a" in fitted(counts, words=["a"]).names  # unless it is named
+
+
+def test_too_few_samples_are_refused_with_the_class():
+    with pytest.raises(DataError, match="data has 1 of 'a', too few"):
+        fitted({"a": 1, "b": 900, "c": 900}, words=["a"])
 
 
 def test_sizes_fit_what_of_a_folder_can_be_read(tmp_path):
@@ -251,19 +303,55 @@ def test_sizes_fit_what_of_a_folder_can_be_read(tmp_path):
 
     for label in ("cat", "dog"):
         (tmp_path / label).mkdir()
-        for i in range(12):
+        for i in range(60):
             Image.new("RGB", (8, 8)).save(tmp_path / label / f"{i}.png")
-    (tmp_path / "cat" / "3.png").write_bytes(b"broken")
-    material = SourceMaterial(tmp_path)
-    train, per_class = fitting_sizes(material, "labels-swapped")
-    assert (train, per_class) == (2, 4) and len(material.skipped) == 1
-    compose(make_scenario("labels-swapped", 2, per_class, train), material)
+    for i in range(20):
+        (tmp_path / "cat" / f"{i}.png").write_bytes(b"broken")
+    experiment = Experiment(tmp_path, drift="labels-swapped")
+    material = experiment.material()
+    stream = experiment.stream(material)
+    assert len(stream.X0) == 2 * 8 and len(stream) == 2 * 32 and len(material.skipped) == 20
+
+
+# ---------------------------------------------------------------- the generator
+
+
+def test_draws_are_splitmix64():
+    """Against a transcription in Python's own integers, and against the generator's published first numbers."""
+    mask = 2**64 - 1
+
+    def mixed(z):
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & mask
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & mask
+        return z ^ (z >> 31)
+
+    assert mixed(0x9E3779B97F4A7C15) == 0xE220A8397B1DCDAF  # SplitMix64 from state 0
+    for seed in (0, 1, 77, 2**32 - 1):
+        state, expected = (mixed(seed) + ORDER) & mask, []
+        for _ in range(20):
+            state = (state + 0x9E3779B97F4A7C15) & mask
+            expected.append(mixed(state))
+        draws = Draws(seed, ORDER)
+        assert [*draws.integers(7).tolist(), *draws.integers(13).tolist()] == expected
+        assert Draws(seed, ORDER).permutation(20).tolist() == sorted(range(20), key=expected.__getitem__)
+        assert Draws(seed, ORDER).uniform(20).tolist() == [(one >> 11) / 2**53 for one in expected]
+
+
+def test_permutations_are_fair_and_purposes_independent():
+    first = Counter(int(Draws(seed, CLASSES).permutation(6)[0]) for seed in range(6000))
+    assert all(abs(count - 1000) < 150 for count in first.values())
+    pairs = Counter(
+        (int(Draws(seed, CLASSES).permutation(3)[0]), int(Draws(seed, ORDER).permutation(3)[0])) for seed in range(9000)
+    )
+    assert len(pairs) == 9 and all(abs(count - 1000) < 150 for count in pairs.values())
 
 
 def test_a_sample_s_medium_gives_its_features():
     """From the id of a sample in a noisy stream to its picture, and through the extractor to its features."""
     material = SourceMaterial("digits")
-    stream = compose(make_scenario("noise", 2, 20, 10, effect="image noise", strength=0.7), material, 4)
+    stream = compose(
+        make_scenario("noise", 2, 40, 10, details=DriftDetails(effect="image noise", strength=0.7)), material, 4
+    )
     for t in (3, 45, 79):
         image = material.medium(stream.origins[stream.origin[t]], int(stream.index[t]))
         assert np.array_equal(material.extractor.transform_images([image])[0], stream.X[t])

@@ -57,7 +57,7 @@ def test_the_cursor_and_the_figures_of_one_visitor_are_not_anothers(server):
     async def ask():
         async with AsyncExitStack() as stack:
             one, other = await visitors(stack, server, 2)
-            small = {"data": "Points in the plane", "per_class": 150, "train": 20}
+            small = {"data": "points", "per_class": 150, "train": 20}
             await asyncio.gather(one.open("drift-lab", **small), other.open("drift-lab", **small))
             assert one.player()["digest"] == other.player()["digest"], "equal links show equal runs"
             await asyncio.gather(one.choose(lab={"position": 40}), other.choose(lab={"position": 90}))

@@ -18,8 +18,8 @@ from hypothesis.extra.numpy import arrays
 from tests.test_evaluation import random_run
 from tmlcd_core.curve import accuracy_curve
 from tmlcd_core.errors import ConfigError, DataError
+from tmlcd_core.experiments import LEARNERS as REGISTERED
 from tmlcd_core.experiments import evaluate, summarise
-from tmlcd_core.experiments.contestants import CONTESTANTS
 from tmlcd_core.learners import Trace
 from tmlcd_core.viz import showcase
 from tmlcd_core.viz.lab import figures, plane_figure, spreads
@@ -204,11 +204,11 @@ def test_every_colour_stands_out_from_both_backgrounds_and_no_two_share_dashes()
 
 
 def test_every_contestant_has_a_name_and_a_colour_of_its_own():
-    looks = styles(CONTESTANTS)
-    assert set(LEARNERS | COMPARED) == set(CONTESTANTS)
+    looks = styles(REGISTERED)
+    assert set(LEARNERS | COMPARED) == set(REGISTERED)
     for what in ("name", "short", "colour"):
-        assert len({getattr(look, what) for look in looks.values()}) == len(CONTESTANTS)
-    assert not {look.name for look in looks.values()} & set(CONTESTANTS), "a name, not the word of the command line"
+        assert len({getattr(look, what) for look in looks.values()}) == len(REGISTERED)
+    assert not {look.name for look in looks.values()} & set(REGISTERED), "a name, not the word of the command line"
     seen = [lab(linear(look.colour)) for look in looks.values()] + [lab(linear(colour)) for colour, _ in SPARE]
     assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15
 

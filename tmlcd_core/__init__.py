@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tmlcd_core.drift import GeneralizedCusum, calibrate_threshold
     from tmlcd_core.errors import AudioError, ConfigError, DataError, ExportError, MissingPackageError, TmlcdError
+    from tmlcd_core.experiments import Experiment, prequential
     from tmlcd_core.knn import TinyKNN, condense
     from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, Trace
 
@@ -19,6 +20,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "drift": ("GeneralizedCusum", "calibrate_threshold"),
     "errors": ("AudioError", "ConfigError", "DataError", "ExportError", "MissingPackageError", "TmlcdError"),
+    "experiments": ("Experiment", "prequential"),
     "knn": ("TinyKNN", "condense"),
     "learners": ("ActiveTinyKNN", "CondensingInTime", "HybridTinyKNN", "Trace"),
 }
@@ -30,6 +32,7 @@ __all__ = [
     "CondensingInTime",
     "ConfigError",
     "DataError",
+    "Experiment",
     "ExportError",
     "GeneralizedCusum",
     "HybridTinyKNN",
@@ -39,6 +42,7 @@ __all__ = [
     "Trace",
     "calibrate_threshold",
     "condense",
+    "prequential",
 ]
 
 

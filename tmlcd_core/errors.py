@@ -1,8 +1,21 @@
 """One root exception; every message names the offending value and says what to do."""
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class TmlcdError(Exception):
-    """Root of every error that tmlcd_core raises on purpose."""
+    """Root of every error that tmlcd_core raises on purpose.
+
+    `remedy` are settings that would help, if there are any: a page can offer them as a button.
+
+    >>> ConfigError("classes=2: at least 3 are needed", remedy={"classes": 3}).remedy
+    {'classes': 3}
+    """
+
+    def __init__(self, *args: object, remedy: Mapping[str, Any] | None = None, **named: Any) -> None:
+        super().__init__(*args, **named)  # an ImportError has a name
+        self.remedy = dict(remedy or {})
 
 
 class ConfigError(TmlcdError, ValueError):

@@ -75,11 +75,11 @@ def condense(T: list[Sample], knn: Classifier = KNN) -> list[Sample]:
 
 
 def cut_evenly(T: list[Sample], size: int) -> list[Sample]:
-    """The newest samples of each class, `size` in all and as even as possible; places left over go to small labels."""
+    """At most `size` samples: the newest of each class, then the second newest, …; of the last round the newest."""
     if size < len({sample.y for sample in T}):
         return T[-size:]
     newer = [sum(other.y == sample.y for other in T[i + 1 :]) for i, sample in enumerate(T)]
-    kept = sorted(range(len(T)), key=lambda i: (newer[i], T[i].y))[:size]
+    kept = sorted(range(len(T)), key=lambda i: (newer[i], -i))[:size]
     return [T[i] for i in sorted(kept)]
 
 

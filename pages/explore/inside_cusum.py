@@ -125,7 +125,7 @@ direction = "down" if only_drops else "both"
 choose, prices = st.columns(2, vertical_alignment="center")
 with choose:
     threshold = checked(
-        st.slider, "Threshold h", 1.0, 100.0, 25.0, 1.0, key="h", format="%g", help="An alarm is raised at g ≥ h."
+        st.slider, "Alarm level (h)", 1.0, 100.0, 25.0, 1.0, key="h", format="%g", help="An alarm is raised at g ≥ h."
     )
 
 with faults_as_messages():
@@ -134,7 +134,7 @@ with faults_as_messages():
     said = replayed(text, correct, settings)
     shown = cusum.replay_run(learner, correct, said, threshold, change)
     start = said.alarms[0] if said.alarms else len(correct) - 1
-    time = player(shown, "cusum", start=start, height=PANEL_HEIGHT, on_move=lambda: None)
+    time = player(shown, "cusum", start=start, height=PANEL_HEIGHT, reports=True)
     with prices.container(horizontal=True, height=PRICES_HEIGHT, border=False):
         rows = trade_off(before, after, batch, warmup, direction)
         row = nearest(rows, threshold)
@@ -146,6 +146,6 @@ with faults_as_messages():
         st.metric("Mean delay, samples", mean, help=delay, width="content")
         advice = f"`calibrate_threshold`: at most 1 % false alarms within {HORIZON:,} samples"
         st.metric("h for 1 %", f"{level:.1f}", help=advice, width="content")
-    look_inside(text, time, correct, settings)
+    look_inside(text, start if time is None else time, correct, settings)
     show_price(repr((batch, warmup, direction)), threshold, before, after, rows)
 make_lesson("inside-cusum")

@@ -10,7 +10,7 @@ from tmlcd_core.viz import showcase
 from tmlcd_core.viz.player import PlayerRun
 
 # The picture's run as the Drift lab's link.
-SAME_RUN = {"drift": "Two labels swap", "per_class": "750", "seed": "1"}
+SAME_RUN = {"drift": "labels-swapped", "per_class": "750", "seed": "1"}
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)

@@ -1,6 +1,6 @@
-"""From a trial to its run, with everything kept that the next change of a setting can use again.
+"""From an experiment to its run, with everything kept that the next change of a setting can use again.
 
-What is kept is shared by all visitors, never changed, and found by the trial alone: an upload's trial names a folder
+What is kept is shared by all visitors, never changed, and found by the experiment alone: an upload's names a folder
 that nobody else can know.
 """
 
@@ -14,11 +14,9 @@ import streamlit as st
 from pages.lab.upload import Upload
 from tmlcd_core.datasets import FeatureCache
 from tmlcd_core.datasets.folder import left_out
-from tmlcd_core.experiments import Metrics, Scenario, Stream, compose
+from tmlcd_core.experiments import Experiment, LearnerRun, Metrics, Scenario, Stream, compose
 from tmlcd_core.experiments.closeup import Closeup, closeup
-from tmlcd_core.experiments.experiment import LearnerRun
 from tmlcd_core.experiments.material import Material, SourceMaterial
-from tmlcd_core.experiments.trial import Trial
 from tmlcd_core.learners import Trace
 from tmlcd_core.progress import Progress
 from tmlcd_core.viz.palette import style
@@ -31,19 +29,19 @@ MOST_PREPARED = 32  # streams of one visit that are remembered to be ready
 
 @dataclass(frozen=True)
 class LabRun:
-    """A trial that has run. It holds names, not arrays: what a session keeps of it weighs nothing.
+    """An experiment that has run. It holds names, not arrays: what a session keeps of it weighs nothing.
 
     `upload` keeps the folder of the visitor's own data alive; `remark` tells which files of a folder are of no use.
     """
 
-    trial: Trial
+    experiment: Experiment
     scenario: Scenario
     upload: Upload | None
     remark: str = ""
 
     @property
     def material(self) -> Material:
-        return material_of(self.trial.data, self.trial.words, self.cache)
+        return material_of(self.experiment.data, spoken(self.experiment), self.cache)
 
     @property
     def stream(self) -> Stream:
@@ -51,11 +49,11 @@ class LabRun:
 
     @property
     def traces(self) -> dict[str, Trace]:
-        return {name: self.trace(name) for name in self.trial.learners}
+        return {name: self.trace(name) for name in self.experiment.learner_names}
 
     def trace(self, name: str) -> Trace:
         """A learner's run, or an earlier one that its threshold leaves as it is: few moves of h change a run."""
-        settings = self.trial.learner_settings(name)
+        settings = self.experiment.learner_settings(name, self.scenario)
         threshold = settings.pop("threshold", None)
         earlier = earlier_runs(repr((self._stream_key(), name, settings)))
         with earlier.lock:
@@ -64,12 +62,13 @@ class LabRun:
                 if threshold is None or low < threshold <= high:
                     return trace
             stream = self.stream
-            trace = self.trial.learner(name).fit(stream.X0, stream.y0).run(stream.X, stream.y)
+            trace = self.experiment.learner(name, self.scenario).fit(stream.X0, stream.y0).run(stream.X, stream.y)
             earlier.traces.append(trace)
             return trace
 
     def closeup(self, name: str, sample: int) -> Closeup:
-        return closeup_of(f"{self._stream_key()} {self.trial.learner_settings(name)}", self, name, sample)
+        settings = self.experiment.learner_settings(name, self.scenario)
+        return closeup_of(f"{self._stream_key()} {name} {settings}", self, name, sample)
 
     @property
     def cache(self) -> str | None:
@@ -82,38 +81,42 @@ class LabRun:
 
     def _stream_key(self) -> str:
         """All that decides about the stream: text is hashed in no time."""
-        return repr((self.trial.about_stream, self.scenario, self.cache))
+        return repr((self.experiment.stream_key(), self.scenario, self.cache))
 
     @property
     def tested(self) -> list[str]:
         """Learners with a change-detection test."""
-        return [name for name in self.trial.learners if "detector" in self.trial.learner_settings(name)]
+        settings = {
+            name: self.experiment.learner_settings(name, self.scenario) for name in self.experiment.learner_names
+        }
+        return [name for name, found in settings.items() if "detector" in found]
 
     @property
     def metrics(self) -> dict[str, Metrics]:
         """Figures of each learner; the time per sample is left to the benchmarks."""
         found = {}
         for name, trace in self.traces.items():
-            window = int(self.trial.learner_settings(name).get("window", 0))
+            settings = self.experiment.learner_settings(name, self.scenario)
+            window = int(settings.get("window", 0))
             found[name] = LearnerRun.of(trace, self.stream, window, math.nan, name in self.tested).metrics
         return found
 
 
-def run(trial: Trial, own: Upload | None, progress: Progress) -> LabRun:
-    """Run the learners of a trial over its stream."""
-    about = trial.about_stream
-    ready: dict[Trial, tuple[Scenario, str]] = st.session_state.setdefault(PREPARED, {})
+def run(experiment: Experiment, own: Upload | None, progress: Progress) -> LabRun:
+    """Run the learners of an experiment over its stream."""
+    about = experiment.stream_key()
+    ready: dict[str, tuple[Scenario, str]] = st.session_state.setdefault(PREPARED, {})
     if about not in ready:
         while len(ready) >= MOST_PREPARED:
             ready.pop(next(iter(ready)))
-        material = material_of(trial.data, trial.words, own.cache if own else None)
-        scenario = trial.prepare(material, progress)
+        material = material_of(experiment.data, spoken(experiment), own.cache if own else None)
+        scenario = experiment.prepare(material, progress)
         is_folder = isinstance(material, SourceMaterial) and own is None  # an upload has told it already
         ready[about] = scenario, left_out(material.skipped) if is_folder else ""
     scenario, remark = ready[about]
-    found = LabRun(trial, scenario, own, remark)
-    for done, name in enumerate(trial.learners):
-        progress(done, len(trial.learners), f"running {style(name).name}")
+    found = LabRun(experiment, scenario, own, remark)
+    for done, name in enumerate(experiment.learner_names):
+        progress(done, len(experiment.learner_names), f"running {style(name).name}")
         found.trace(name)
     return found
 
@@ -121,7 +124,8 @@ def run(trial: Trial, own: Upload | None, progress: Progress) -> LabRun:
 # A folder is looked at again after a while: files may have come.
 @st.cache_resource(max_entries=16, ttl=60, show_spinner=False)
 def material_of(data: str, words: tuple[str, ...], cache: str | None) -> Material:
-    return Trial(data, words=words).material(features_in(cache))
+    classes = max(2, len(words))
+    return Experiment(data, classes, words).material(features_in(cache))
 
 
 def features_in(cache: str | None) -> FeatureCache | None:
@@ -129,12 +133,17 @@ def features_in(cache: str | None) -> FeatureCache | None:
     return FeatureCache(cache, UPLOAD_FEATURES_MB) if cache else None
 
 
+def spoken(experiment: Experiment) -> tuple[str, ...]:
+    """The words that speech has to say besides its own."""
+    return tuple(name for name in (*experiment.words, experiment.new) if name and experiment.data.startswith("speech"))
+
+
 # The runs themselves are left out of the keys below, which say what of them matters.
 
 
 @st.cache_resource(max_entries=6, show_spinner=False)
 def stream_of(key: str, _found: LabRun) -> Stream:
-    stream = compose(_found.scenario, _found.material, _found.trial.seed)
+    stream = compose(_found.scenario, _found.material, _found.experiment.seed)
     for array in (stream.X0, stream.y0, stream.X, stream.y):
         array.setflags(write=False)
     return stream
@@ -155,4 +164,4 @@ def earlier_runs(key: str) -> EarlierRuns:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def closeup_of(key: str, _found: LabRun, name: str, sample: int) -> Closeup:
-    return closeup(_found.trial.learner(name), _found.stream, sample)
+    return closeup(_found.experiment.learner(name, _found.scenario), _found.stream, sample)

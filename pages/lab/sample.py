@@ -13,7 +13,7 @@ from pages.lab.runs import LabRun
 from pages.widgets import as_text, faults_as_messages
 from tmlcd_core.experiments.closeup import Closeup, Neighbour
 from tmlcd_core.experiments.scenario import Origin
-from tmlcd_core.viz.lab import origin_in_words, plane_figure
+from tmlcd_core.viz.lab import plane_figure, sample_in_words
 from tmlcd_core.viz.medium import picture, wav
 from tmlcd_core.viz.palette import styles
 
@@ -29,9 +29,10 @@ def sample_view(found: LabRun, sample: int) -> None:
     """Everything about one sample."""
     stream = found.stream
     label, origin = str(stream.y[sample]), stream.origins[stream.origin[sample]]
-    st.subheader(f"Sample {sample}: {as_text(origin_in_words(label, origin))}")
+    told = sample_in_words(label, origin, found.experiment.data, found.material.kind)
+    st.subheader(f"Sample {sample:,}: {as_text(told)}")
     with faults_as_messages(), st.spinner("Looking at what each learner knew …"):
-        known = {name: found.closeup(name, sample) for name in found.trial.learners}
+        known = {name: found.closeup(name, sample) for name in found.experiment.learner_names}
         medium = None if stream.X.shape[1] == 2 else found.material.medium(origin, int(stream.index[sample]))
         looks, left = styles(known), list(known.items())
         shares = [MEDIUM_SHARE] * (medium is not None) + [1] * min(ROW, len(known))
@@ -71,14 +72,14 @@ def opinion(found: LabRun, sample: int, name: str, view: Closeup, label: str) ->
     icon = ":material/check_circle:" if right else ":material/cancel:"
     word = as_text(view.said)
     st.markdown(f"{icon} **{name}** said “{word}”" + ("" if right else f" instead of “{as_text(label)}”"))
-    st.caption(f"{len(view.neighbours)} of |T| = {view.size} voted; the nearest:")
     near = view.neighbours[:SHOWN]
+    st.caption(f"{len(view.neighbours)} of {view.size} stored samples voted. The {len(near)} nearest:")
     in_plane = view.plane is not None
     media = [None if in_plane else found.material.medium(one.origin, one.index) for one in near]
     rows: dict[str, Any] = {}
     if near and not any(medium is None for medium in media):
         rows["sample"] = [
-            thumbnail(found.trial.data, one.origin, one.index, np.asarray(medium))
+            thumbnail(found.experiment.data, one.origin, one.index, np.asarray(medium))
             for one, medium in zip(near, media, strict=True)
         ]
     rows["label"] = [one.label for one in near]

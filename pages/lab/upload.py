@@ -8,12 +8,12 @@ from threading import Lock
 
 import streamlit as st
 
-from pages.shell.computation import Busy, one_at_a_time, visitor
+from pages.shell.computation import one_at_a_time, visitor
 from pages.shell.visitor import offers_server_devices
-from pages.widgets import as_text, show_fault
+from pages.widgets import as_text
 from tmlcd_core.datasets import FolderSource, UploadBudget, extract_upload
 from tmlcd_core.datasets.folder import left_out
-from tmlcd_core.errors import DataError, TmlcdError
+from tmlcd_core.errors import DataError
 from tmlcd_core.progress import Progress, silent
 
 LIMIT = 10 * 2**20  # bytes; the browser's widget has the same limit, but any client can send anything
@@ -56,7 +56,7 @@ def local_folder(typed: str) -> str:
 
 
 def upload() -> Upload | None:
-    """The zip of this session: the newest that could be unpacked."""
+    """The zip of this session; a `DataError` says why the one just sent cannot be used."""
     sent = st.file_uploader(
         "Zip of clips or images",
         type="zip",
@@ -65,23 +65,16 @@ def upload() -> Upload | None:
     )
     known: Upload | None = st.session_state.get(STATE)
     if sent is not None and (known is None or sent.file_id != known.file_id):
-        refused_id, fault = st.session_state.get(REFUSED, ("", ""))
+        refused_id, fault = st.session_state.get(REFUSED, ("", None))
         if refused_id == sent.file_id:  # not read again with every click on the page
-            show_fault(fault)
-            return known
+            raise fault
         try:
             with st.spinner("Reading your files …"), one_at_a_time("reading your upload", silent) as tell:
                 known = st.session_state[STATE] = unpack(sent.file_id, sent.name, sent.getvalue(), visitor(), tell)
-        except Busy as fault:
-            show_fault(fault)
-            return known
-        except TmlcdError as fault:
-            st.session_state[REFUSED] = sent.file_id, str(fault)
-            show_fault(fault)
-            return known
-    if known is None:
-        st.info("Nothing has been uploaded in this session yet.", icon=":material/upload_file:")
-    else:
+        except DataError as fault:
+            st.session_state[REFUSED] = sent.file_id, fault
+            raise
+    if known is not None:
         st.caption(as_text(known.told))
     return known
 

@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.lessons import LESSONS, Lesson
 from pages.widgets import checked
+from tmlcd_core.glossary import markdown_table
 
 TITLES = tuple(lesson.title for lesson in LESSONS)
 
@@ -30,6 +31,8 @@ def guide(lesson: Lesson) -> None:
 st.title("Lessons")
 chosen = checked(st.segmented_control, "Five minutes each", TITLES, default=TITLES[0], required=True, key="lesson")
 guide(LESSONS[TITLES.index(chosen)])
+with st.expander("Glossary", icon=":material/menu_book:"):
+    st.markdown(markdown_table())
 st.caption(
     "The buttons open a page in a new tab, set for the lesson, with the question above it. For a lesson of your own "
     "set the Drift lab, Inside CUSUM or STM32 as you like and open “Make a lesson of these settings” at its end."

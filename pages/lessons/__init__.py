@@ -45,11 +45,12 @@ class Lesson:
         return link(self.page, self.changed, self.title, self.told(self.change))
 
 
-SAME_AS_HOME: Settings = {"data": "Ready-made words", "per_class": "750", "seed": "1"}
-ALL_BUT_STATIC = ["Condensing-in-Time", "Active Tiny kNN", "Hybrid Tiny kNN", "Incremental kNN"]
+SAME_AS_HOME: Settings = {"data": "pack", "per_class": "750", "seed": "1"}
+ALL_BUT_STATIC = ["cit", "active", "hybrid", "incremental"]
+# The seed is chosen: no test notices the voices at 30 %, and Active clearly does at full strength.
 YES_NO: Settings = {
-    "data": "Spoken words", "words": ["yes", "no"], "drift": "Noise sets in", "effect": "babble",
-    "per_class": "400", "train": "50",
+    "data": "speech", "words": ["yes", "no"], "drift": "noise", "effect": "babble",
+    "per_class": "400", "train": "50", "seed": "5",
 }  # fmt: skip
 FULL_RATE: Settings = {"hz": "22050", "n_fft": "512", "hop": "512", "size": "50"}
 
@@ -58,7 +59,7 @@ LESSONS = (
         title="Passive against active",
         about="Learn from every mistake, or wait for an alarm and start afresh?",
         page="drift-lab",
-        open={**SAME_AS_HOME, "drift": "Two labels swap"},
+        open={**SAME_AS_HOME, "drift": "labels-swapped"},
         watch=(
             "Up to the grey line all three learners are right about nine times in ten. At the line the two words swap "
             "their names.",
@@ -68,21 +69,34 @@ LESSONS = (
         question="Condensing-in-Time learns from every single mistake. Why is it the last to recover?",
         change="Now a word is replaced by another one. Who makes the most mistakes after this change, and why do two "
         "learners do the same?",
-        changed={**SAME_AS_HOME, "drift": "A class changes"},
+        changed={**SAME_AS_HOME, "drift": "class-change"},
         answer="Each sample that was stored before the swap now votes for the wrong word, and Condensing-in-Time "
         "forgets none of them: it takes {cit_back} samples until it is nearly as good as before. The two tests raise "
         "an alarm {delay} samples after the swap, place the change at the right sample and drop what is older: Active "
-        "and Hybrid are back after {back} samples.\n\nWhere a word is merely replaced, most of the past stays true. "
-        "Condensing-in-Time is then right in {cit_after} of the cases after the change; so is Hybrid, for the drop is "
-        "too small for its test, and without an alarm it is Condensing-in-Time. Active, which learns nothing before "
-        "its alarm, has {active_after}. Forgetting pays where the past is wrong, not where it is incomplete.",
-        facts={"cit_back": "661", "delay": "49", "back": "148", "cit_after": "88 %", "active_after": "84 %"},
+        "is back after {active_back} samples, Hybrid after {hybrid_back}.\n\nWhere a word is merely replaced, most of "
+        "the past stays true. Condensing-in-Time learns the new word one mistake at a time; so does Hybrid, for the "
+        "drop is too small for its test, and without an alarm it is Condensing-in-Time. Active learns nothing before "
+        "its alarm: in these {wait} samples it is right in {active_wait} of the cases, the other two in {cit_wait}. "
+        "Afterwards it is as good as they are, but over all samples after the change it has {active_after} and they "
+        "have {cit_after}. Forgetting pays where the past is wrong. Where it is merely incomplete, the wait for the "
+        "alarm costs more than forgetting brings.",
+        facts={
+            "cit_back": "386",
+            "delay": "49",
+            "active_back": "145",
+            "hybrid_back": "144",
+            "wait": "200",
+            "active_wait": "72 %",
+            "cit_wait": "80 %",
+            "active_after": "86 %",
+            "cit_after": "87 %",
+        },
     ),
     Lesson(
         title="The price of memory",
         about="How much accuracy does a sample in memory buy?",
         page="drift-lab",
-        open={"data": "Ready-made words", "drift": "A class changes", "learners": ALL_BUT_STATIC},
+        open={"data": "pack", "drift": "class-change", "learners": ALL_BUT_STATIC},
         watch=(
             "|T| of the four learners: one stores everything it sees.",
             "“All figures” below the charts: |T| at the end, and the bytes of the largest T.",
@@ -92,8 +106,8 @@ LESSONS = (
         change="All but one may keep {bound} samples now: the window ϖ and the bound p are {bound}. Who suffers most "
         "from it, and who least?",
         changed={
-            "data": "Ready-made words",
-            "drift": "A class changes",
+            "data": "pack",
+            "drift": "class-change",
             "learners": ALL_BUT_STATIC,
             "window": "50",
             "p": "50",
@@ -108,14 +122,14 @@ LESSONS = (
             "bound": "50",
             "all_size": "3,200",
             "all_bytes": "9,177,600",
-            "all_after": "90 %",
-            "cit_after": "88 %",
-            "cit_size": "338",
-            "cit_bytes": "969,384",
-            "cit_small": "79 %",
-            "hybrid_small": "79 %",
-            "active_after": "83 %",
-            "active_small": "81 %",
+            "all_after": "91 %",
+            "cit_after": "89 %",
+            "cit_size": "314",
+            "cit_bytes": "900,552",
+            "cit_small": "80 %",
+            "hybrid_small": "80 %",
+            "active_after": "87 %",
+            "active_small": "83 %",
             "window_bytes": "143,400",
         },
     ),
@@ -183,22 +197,31 @@ LESSONS = (
         "{active_after} of right answers, and {batches} batches of that are not evidence enough: *g* gets to "
         "{active_g}, and *h* is {h}. Condensing-in-Time hardly suffers ({cit_before} to {cit_after}), for it learns "
         "the noisy words one mistake at a time, which is also why nothing stands out for a test.\n\nAt full strength "
-        "Active gives alarm after {active_delay} samples and Hybrid after {hybrid_delay}; and yet Condensing-in-Time, "
-        "which notices nothing, is right most often after the change: {cit_loud}, Hybrid {hybrid_loud}, Active "
-        "{active_loud}. The clean words are still true, and were thrown away.",
+        "Active gives alarm after {active_delay} samples; Hybrid, which also learns from its mistakes, gives none. And "
+        "yet Condensing-in-Time, which has no test, is right most often after the change: {cit_loud}, Hybrid "
+        "{hybrid_loud}, Active {active_loud}. The clean words are still true. Active threw them away, and Hybrid "
+        "pushed some of them out, for it may keep only {bound} samples.\n\nOther seeds give other alarms. Of {seeds} "
+        "seeds, Active notices the soft voices with {active_soft_alarms} and the loud ones with {active_loud_alarms}, "
+        "Hybrid with {hybrid_soft_alarms} and {hybrid_loud_alarms}. With every one of them Condensing-in-Time is right "
+        "most often among the loud voices.",
         facts={
-            "active_before": "86 %",
-            "active_after": "75 %",
+            "active_before": "83 %",
+            "active_after": "71 %",
             "batches": "8",
-            "active_g": "20",
+            "active_g": "21",
             "h": "25",
-            "cit_before": "87 %",
+            "cit_before": "84 %",
             "cit_after": "84 %",
-            "active_delay": "149",
-            "hybrid_delay": "249",
+            "active_delay": "199",
             "cit_loud": "76 %",
-            "hybrid_loud": "70 %",
-            "active_loud": "66 %",
+            "hybrid_loud": "72 %",
+            "active_loud": "64 %",
+            "bound": "100",
+            "seeds": "20",
+            "active_soft_alarms": "4",
+            "active_loud_alarms": "13",
+            "hybrid_soft_alarms": "1",
+            "hybrid_loud_alarms": "6",
         },
     ),
     Lesson(

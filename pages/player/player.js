@@ -495,6 +495,8 @@ class Player {
       this.buildLegend();
       this.buildTable();
       this.paper = null;
+      // A run of another length moves the cursor: the page must not go on with where it stood.
+      if (!this.playing && this.index !== (this.sent ?? run.start)) this.report();
     }
     const style = getComputedStyle(this.root);
     const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;

@@ -26,19 +26,23 @@ class StartOptions:
         Offer folders and the microphone of the server to every visitor. TMLCD_SERVER_DEVICES=1.
     reproduce
         Let visitors of a public server start `reproduce`. TMLCD_REPRODUCE=1.
+    plugin
+        Python files with learners, drifts, data or boards of one's own. TMLCD_PLUGINS, separated as in PATH.
     """
 
     hosts: tuple[str, ...] = ()
     frame_ancestors: str = "'self'"
     server_devices: bool = False
     reproduce: bool = False
+    plugin: tuple[str, ...] = ()
 
 
 def parse_start_options(arguments: Sequence[str], environment: Mapping[str, str]) -> StartOptions:
     """Read the options; an argument wins over its environment variable.
 
-    >>> parse_start_options(["--hosts", "lab.example.org,lab.local"], {"TMLCD_REPRODUCE": "1"})
-    StartOptions(hosts=('lab.example.org', 'lab.local'), frame_ancestors="'self'", server_devices=False, reproduce=True)
+    >>> found = parse_start_options(["--hosts", "lab.example.org,lab.local"], {"TMLCD_REPRODUCE": "1"})
+    >>> found.hosts, found.reproduce, found.plugin
+    (('lab.example.org', 'lab.local'), True, ())
     """
     parser = argparse.ArgumentParser(prog="streamlit run app.py --", description="Start options of TML-CD Lab.")
     parser.add_argument(
@@ -55,11 +59,13 @@ def parse_start_options(arguments: Sequence[str], environment: Mapping[str, str]
     ):
         variable = f"TMLCD_{flag[2:].replace('-', '_').upper()}"
         parser.add_argument(flag, action="store_true", default=environment.get(variable) == "1", help=about)
+    parser.add_argument("--plugin", action="append", help="a Python file with your own learners, drifts, …")
     found = parser.parse_args(arguments)
     hosts = tuple(_host(parser, host) for host in found.hosts.replace(",", " ").split())
     if not found.frame_ancestors.strip() or set(found.frame_ancestors) & set(";,\r\n"):
         parser.error(f"--frame-ancestors: {found.frame_ancestors!r} is no list of sites; separate them with spaces")
-    return StartOptions(hosts, found.frame_ancestors, found.server_devices, found.reproduce)
+    plugins = tuple(found.plugin or filter(None, environment.get("TMLCD_PLUGINS", "").split(os.pathsep)))
+    return StartOptions(hosts, found.frame_ancestors, found.server_devices, found.reproduce, plugins)
 
 
 def _host(parser: argparse.ArgumentParser, given: str) -> str:
@@ -78,3 +84,12 @@ def start_options() -> StartOptions:
     """The options of this server."""
     started = os.path.basename(sys.argv[0]) == "app.py"  # not so in tests and benchmarks
     return parse_start_options(sys.argv[1:] if started else [], os.environ)
+
+
+def load_plugins() -> None:
+    """Load the plugins that the server was started with; nothing is imported where there are none."""
+    if plugins := start_options().plugin:
+        from tmlcd_core.experiments.plugins import load_plugin
+
+        for path in plugins:
+            load_plugin(path)

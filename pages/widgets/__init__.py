@@ -1,7 +1,7 @@
 """Widgets whose value stands in the address and is checked again on the server."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,6 +9,7 @@ import streamlit as st
 
 from tmlcd_core.errors import TmlcdError
 
+ARRIVED, SHOWN = "page arrived", "page shown"
 WORD_JOINER = "\u2060"  # is not shown and allows no line break
 LINK_PARTS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)  # where links of GitHub's Markdown part
 
@@ -30,6 +31,58 @@ def checked(widget: Callable[..., Any], label: str, *args: Any, key: str, **opti
             notice = f"The link's value for **{label}** cannot be used; {as_text(str(shown))} is shown."
             st.toast(notice, icon=":material/link_off:", duration="long")
     return value
+
+
+def chosen(
+    widget: Callable[..., Any],
+    label: str,
+    options: Mapping[str, str],
+    *,
+    key: str,
+    default: Sequence[str] = (),
+    old: Mapping[str, str] | None = None,
+    **shown: Any,
+) -> Any:
+    """A selectbox or multiselect whose identifiers stand in the address, and whose labels stand on the page.
+
+    Streamlit's own binding writes labels. `options` are labels by identifier; `default` are the identifiers that a
+    multiselect begins with (a selectbox begins with its first); `old` are values of earlier addresses, by what they
+    are called now. Where the address changes by itself, as when Back is pressed, it is followed.
+    """
+    many = widget is st.multiselect
+    usual: Any = list(default) if many else next(iter(options))
+    asked = st.query_params.get_all(key)
+    written = f"address:{key}"
+    followed = st.session_state.get(written, [])
+    if asked != followed and (asked or not st.session_state.get(ARRIVED)):
+        names = [(old or {}).get(name, name) for name in asked if name]
+        known = [name for name in names if name in options]
+        st.session_state[key] = known or usual if many else ([usual, *known][-1])
+        if known != names:
+            kept = ", ".join(options[name] for name in known) or (
+                ", ".join(map(options.get, default)) or options[usual]
+            )
+            notice = f"The link's value for **{label}** cannot be used; {as_text(kept)} is shown."
+            st.toast(notice, icon=":material/link_off:", duration="long")
+    if key in st.session_state and not many and st.session_state[key] not in options:
+        st.session_state[key] = usual  # not offered any more
+    if many and key not in st.session_state:
+        st.session_state[key] = usual
+    value = widget(label, list(options), key=key, format_func=options.__getitem__, persist_state="session", **shown)
+    wanted = [] if value == usual else list(value) if many else [value]
+    if wanted != asked:
+        if wanted:
+            st.query_params[key] = wanted
+        else:
+            st.query_params.pop(key, None)
+    st.session_state[written] = wanted
+    return value
+
+
+def note_arrival(page: str) -> None:
+    """Remember whether this run shows another page than the last one: then an empty address asks for nothing."""
+    st.session_state[ARRIVED] = st.session_state.get(SHOWN) not in (None, page)
+    st.session_state[SHOWN] = page
 
 
 def drop_endless(widget: Callable[..., Any], key: str) -> None:

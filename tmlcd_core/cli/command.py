@@ -50,6 +50,7 @@ def add_command(commands: Any, name: str, about: str, handler: Handler) -> argpa
     """A parser for one command, with `--json`; `commands` is what `add_subparsers` gave."""
     parser: argparse.ArgumentParser = commands.add_parser(name, help=about, description=about)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    parser.add_argument("--plugin", action="append", default=[], metavar="FILE.py", help="your own learners, drifts, …")
     parser.set_defaults(handler=handler)
     return parser
 
@@ -61,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _parser().parse_args(arguments)
         with warnings.catch_warnings():
             warnings.showwarning = _one_line_warning
+            _load_plugins(options.plugin)
             report = options.handler(options)
         text = json.dumps(plain(report.data), allow_nan=False) if options.json else report.text
         # What a terminal cannot show is escaped rather than a fault.
@@ -119,6 +121,14 @@ def _parser() -> argparse.ArgumentParser:
     for module in sorted(m.name for m in pkgutil.iter_modules(cli.__path__) if m.name != "command"):
         importlib.import_module(f"tmlcd_core.cli.{module}").register(commands)
     return parser
+
+
+def _load_plugins(paths: Sequence[Path | str]) -> None:
+    if paths:
+        from tmlcd_core.experiments.plugins import load_plugin
+
+        for path in paths:
+            load_plugin(path)
 
 
 def _fault(error: Exception) -> int:

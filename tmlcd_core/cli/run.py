@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,10 @@ from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.progress import terminal_bar
 
 if TYPE_CHECKING:
-    from tmlcd_core.experiments import Experiment, Results, Scenario
+    from tmlcd_core.experiments import Experiment, Results
 
 RUNS = 20  # as in the paper
+GRADUAL, THIRD = "gradual", 1 / 3  # `--drift gradual`: a class change that lasts for a third of what follows
 SHOWN = (
     ("accuracy_before", "before"),
     ("accuracy_after", "after"),
@@ -28,31 +30,34 @@ SHOWN = (
     ("false_alarms", "false"),
     ("microseconds", "µs"),
 )
+# Options that say what a link says, too.
+ABOUT_EXPERIMENT = (
+    "data", "classes", "words", "new", "drift", "at", "over", "effect", "strength", "scenario", "learners", "train",
+    "per_class",
+)  # fmt: skip
 
 
 def register(commands: Any) -> None:
     parser = add_command(commands, "run", "run learners over a stream with a drift", _run)
-    parser.add_argument("--data", default="speech", help="a name from `data list`, or a folder (%(default)s)")
-    parser.add_argument(
-        "--classes",
-        default="2",
-        metavar="N|A,B,…",
-        help="how many classes are drawn for each run, or which to take (%(default)s)",
-    )
+    parser.add_argument("--link", metavar="URL", help="an address of the Drift lab, instead of the options up to --set")
+    parser.add_argument("--data", help="a name from `data list`, `pack`, or a folder (speech)")
+    parser.add_argument("--classes", metavar="N|A,B,…", help="number of classes drawn for each run, or their names (2)")
+    parser.add_argument("--words", metavar="A,B,…", help="names of the first classes; the others are drawn")
     parser.add_argument(
         "--drift",
-        default="class-change",
-        help="class-change, noise, class-added, class-removed, labels-swapped, gradual, recurring, several or none "
-        "(%(default)s)",
+        help="class-change, noise, class-added, class-removed, labels-swapped, gradual, recurring, several, none, "
+        "or one of a plugin (class-change)",
     )
-    parser.add_argument("--new", metavar="CLASS", help="the class that comes in; drawn unless given")
-    parser.add_argument("--effect", help="what the noise is; `very noisy` for speech unless given")
-    parser.add_argument("--strength", type=float, default=1.0, help="of the effect, 0 to 1 (%(default)s)")
-    parser.add_argument("--scenario", type=Path, metavar="FILE", help="a scenario in JSON instead of the above")
-    parser.add_argument("--learners", default="cit,active,hybrid", help="names with commas (%(default)s)")
-    parser.add_argument("--train", type=int, help="samples per class to begin with; the paper's 100 if enough")
+    parser.add_argument("--new", metavar="CLASS", help="the class that appears; drawn unless given")
+    parser.add_argument("--at", type=float, help="when the drift begins, as a share of the stream (0.5)")
+    parser.add_argument("--over", type=float, help="how long it lasts, as a share of the rest of the stream (0)")
+    parser.add_argument("--effect", help="the noise; `very noisy` for speech unless given")
+    parser.add_argument("--strength", type=float, help="of the noise, 0 to 1 (1)")
+    parser.add_argument("--scenario", type=Path, metavar="FILE", help="a scenario in JSON instead of classes and drift")
+    parser.add_argument("--learners", help="names with commas (cit,active,hybrid)")
+    parser.add_argument("--train", type=int, help="initial samples per class; fewer if the data have fewer (100)")
     parser.add_argument(
-        "--per-class", type=int, help="samples per class in each concept; the paper's 750, images 500, if enough"
+        "--per-class", type=int, help="samples per class in the stream; fewer if the data have fewer (1500)"
     )
     parser.add_argument(
         "--set",
@@ -61,8 +66,8 @@ def register(commands: Any) -> None:
         metavar="SETTING=VALUE[,VALUE…]",
         help="a learner's setting, such as threshold=30 or hybrid.max_size=50,100; several values make a grid",
     )
-    parser.add_argument("--runs", type=int, default=RUNS, help="repetitions (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first run; the others follow (%(default)s)")
+    parser.add_argument("--runs", type=int, help="number of runs (20; with --link 1, unless the link says more)")
+    parser.add_argument("--seed", type=int, help="seed of the first run; the others follow (0)")
     work = parser.add_mutually_exclusive_group()
     work.add_argument("--jobs", type=int, default=-1, help="processes; all cores unless given")
     work.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler that does the work")
@@ -70,100 +75,113 @@ def register(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> Report:
-    from tmlcd_core.experiments import Experiment, grid, sweep
+    from tmlcd_core.experiments import grid, sweep
 
-    if options.runs < 1:
-        raise ConfigError(f"--runs is {options.runs}; ask for at least 1")
-    if options.seed < 0:
-        raise ConfigError(f"--seed is {options.seed}; give 0 or more")
-    learners = tuple(name.strip() for name in options.learners.split(",") if name.strip())
-    base = Experiment(options.data, _scenario(options), learners)
+    base = _experiment(options)
     experiments = grid(base, dict(_axis(text) for text in options.set))
-    seeds = range(options.seed, options.seed + options.runs)
-    results = sweep(experiments, seeds, options.out, options.jobs, options.dask, terminal_bar())
-    found = [_found(results, experiment, options.seed) for experiment in experiments]
+    _warn_of_broken_files(base)
+    results = sweep(experiments, None, options.out, options.jobs, options.dask, terminal_bar())
+    found = [_found(results, experiment) for experiment in experiments]
     data = found[0] if len(found) == 1 else {"experiments": found}
     text = "\n\n".join(_table(results, experiment) for experiment in experiments)
     return Report({**data, "folder": options.out}, text)
 
 
-def _scenario(options: argparse.Namespace) -> Scenario:
-    from tmlcd_core.datasets.folder import left_out
-    from tmlcd_core.experiments import Scenario, SourceMaterial, fitting_sizes, make_scenario
+def _experiment(options: argparse.Namespace) -> Experiment:
+    from tmlcd_core.experiments import Experiment
 
-    if options.scenario is not None:
-        try:
-            return Scenario.from_json(options.scenario.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"the scenario {options.scenario} cannot be read ({error})") from error
-    classes = _classes(options.classes)
-    named = () if isinstance(classes, int) else classes
-    new = (options.new,) if options.new else ()
-    material = SourceMaterial(options.data, (*named, *new))
-    train, per_class = fitting_sizes(material, options.drift, (*named, *new) or None, terminal_bar())
-    if told := left_out(material.skipped):
-        warnings.warn(f"{told} `python -m tmlcd_core data check {options.data}` lists them all", stacklevel=2)
-    default = {"audio": "white noise", "image": "image noise", "vector": "very noisy"}[material.kind]
-    return make_scenario(
-        options.drift,
-        classes,
-        per_class if options.per_class is None else options.per_class,
-        train if options.train is None else options.train,
-        options.new,
-        options.effect or ("very noisy" if options.data == "speech" else default),
-        options.strength,
-    )
+    given = {name: getattr(options, name) for name in ABOUT_EXPERIMENT if getattr(options, name) is not None}
+    counts = {name: getattr(options, name) for name in ("runs", "seed") if getattr(options, name) is not None}
+    for name, value in counts.items():
+        if value < (name == "runs"):
+            raise ConfigError(f"--{name} is {value}; give {int(name == 'runs')} or more")
+    if options.link is not None:
+        if given:
+            raise ConfigError(f"--link says everything already: leave out --{next(iter(given)).replace('_', '-')}")
+        return replace(Experiment.from_link(options.link), **counts)
+    if given.get("drift") == GRADUAL:
+        given |= {"drift": "class-change", "over": given.get("over", THIRD)}
+    if "scenario" in given:
+        given["scenario"] = _scenario(given["scenario"])
+    if "classes" in given:
+        given["classes"] = _classes(given["classes"])
+    for name in ("words", "learners"):
+        if name in given:
+            given[name] = _names(given[name])
+    return Experiment(**given, **({"runs": RUNS} | counts))
+
+
+def _scenario(path: Path) -> Any:
+    from tmlcd_core.experiments import Scenario
+
+    try:
+        return Scenario.from_json(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"the scenario {path} cannot be read ({error})") from error
+
+
+def _warn_of_broken_files(experiment: Experiment) -> None:
+    from tmlcd_core.datasets.folder import left_out
+    from tmlcd_core.experiments import SourceMaterial
+
+    material = experiment.material()
+    if isinstance(material, SourceMaterial):
+        experiment.prepare(material, terminal_bar())
+        if told := left_out(material.skipped):
+            warnings.warn(f"{told} `tmlcd data check {experiment.data}` lists them all", stacklevel=2)
 
 
 def _classes(text: str) -> int | tuple[str, ...]:
-    parts = tuple(part.strip() for part in text.split(",") if part.strip())
+    parts = _names(text)
     if len(parts) == 1 and parts[0].lstrip("-").isdigit():
         return int(parts[0])
     return parts
 
 
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
 def _axis(text: str) -> tuple[str, list[Any]]:
+    from tmlcd_core.experiments.link import value_of
+
     name, equals, values = text.partition("=")
     if not equals or not name.strip() or not values.strip():
         raise ConfigError(f"--set {text!r}; write SETTING=VALUE, such as threshold=30")
-    return name.strip(), [_value(value.strip()) for value in values.split(",")]
+    return name.strip(), [value_of(value.strip()) for value in values.split(",")]
 
 
-def _value(text: str) -> Any:
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-def _found(results: Results, experiment: Experiment, seed: int) -> dict[str, Any]:
+def _found(results: Results, experiment: Experiment) -> dict[str, Any]:
     from tmlcd_core.experiments.evaluation import summary_json
 
-    settings = experiment.all_settings(seed)
+    runs = results.runs(experiment)
     return {
-        **{key: value for key, value in experiment.to_json().items() if key in ("data", "scenario", "extractor")},
-        "runs": len(results.runs(experiment)),
-        "seed": seed,
-        "classes": [run.names for run in results.runs(experiment)],
+        "data": experiment.data,
+        "scenario": runs[0].scenario.to_json(),
+        "extractor": dict(experiment.extractor),
+        "runs": len(runs),
+        "seed": experiment.seed,
+        "classes": [run.names for run in runs],
         "learners": {
-            name: {**summary_json(summary), "settings": settings[name]}
+            name: {**summary_json(summary), "settings": _settings(experiment, name, runs[0])}
             for name, summary in results.summary(experiment).items()
         },
+        **({} if experiment.scenario else {"link": experiment.link(), "command": experiment.command()}),
     }
 
 
+def _settings(experiment: Experiment, name: str, run: Any) -> dict[str, Any]:
+    return experiment.learner_settings(name, run.scenario)
+
+
 def _table(results: Results, experiment: Experiment) -> str:
-    scenario = experiment.scenario
+    runs = results.runs(experiment)
+    scenario = runs[0].scenario
     changes = ", ".join(f"{drift.kind} at {drift.at}" for drift in scenario.drifts) or "no drift"
     lines = [
         f"{experiment.data}: {scenario.start.size} classes, {scenario.train} samples each to begin with, "
-        f"a stream of {scenario.length} ({changes}), {len(results.runs(experiment))} runs",
-        *(f"  {name}: {', '.join(f'{k}={v}' for k, v in s.items())}" for name, s in experiment.settings.items()),
+        f"a stream of {scenario.length} ({changes}), {len(runs)} runs",
+        *(f"  {name}={value}" for name, value in experiment.settings),
     ]
     rows = [["learner", *(head for _, head in SHOWN)]]
     for name, summary in results.summary(experiment).items():

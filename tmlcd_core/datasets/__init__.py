@@ -6,7 +6,7 @@ from tmlcd_core.datasets.folder import FolderSource
 from tmlcd_core.datasets.images import DigitsSource, DownloadedSource, ImagenetteSource
 from tmlcd_core.datasets.load import extract, load
 from tmlcd_core.datasets.pack import Pack, load_pack, make_pack
-from tmlcd_core.datasets.registry import SOURCES, open_source
+from tmlcd_core.datasets.registry import SOURCES, SourceInfo, open_source
 from tmlcd_core.datasets.synthetic import SyntheticStream, gaussian_stream, hyperplane_stream, sea_stream
 from tmlcd_core.datasets.upload import UploadBudget, extract_upload
 
@@ -24,6 +24,7 @@ __all__ = [
     "PartialSource",
     "PreparedSource",
     "Source",
+    "SourceInfo",
     "SyntheticStream",
     "UploadBudget",
     "cache_folder",

@@ -13,6 +13,7 @@ import contextlib
 import io
 import zlib
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,6 +56,11 @@ class Pack:
     train: int
     per_class: int
     clips: dict[str, tuple[Path, ...]]
+
+
+def pack_key() -> str:
+    """A digest of the pack that comes with the project: results on another pack have another key."""
+    return f"pack {blake2b((PLACE / FILE).read_bytes(), digest_size=8).hexdigest()}"
 
 
 def make_pack(

@@ -1,4 +1,4 @@
-"""One sample of a run from near: what a learner knew then, what it said, and whom it asked."""
+"""Inspect one sample of a run: training set, prediction and neighbours at that time."""
 
 from __future__ import annotations
 
@@ -51,11 +51,12 @@ def closeup(model: StreamLearner, stream: Stream, sample: int) -> Closeup:
 
     Examples
     --------
-    >>> from tmlcd_core.experiments.trial import Trial
-    >>> trial = Trial("points", classes=3, per_class=100, train=20)
-    >>> found = closeup(trial.learner("cit"), trial.stream(trial.material()), 200)
+    >>> from tmlcd_core.experiments import Experiment
+    >>> experiment = Experiment("points", classes=3, per_class=100, train=20)
+    >>> stream = experiment.stream()
+    >>> found = closeup(experiment.learner("cit", stream.scenario), stream, 200)
     >>> found.said, [(n.label, n.age) for n in found.neighbours[:2]]
-    ('A', [('A', 164), ('A', None)])
+    ('E', [('E', None), ('E', None)])
     """
     if not 0 <= sample < len(stream):
         raise ConfigError(f"sample={sample} lies outside the stream: choose 0..{len(stream) - 1}")

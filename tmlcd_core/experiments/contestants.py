@@ -6,6 +6,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,28 +21,58 @@ if TYPE_CHECKING:
 Settings = dict[str, Any]
 
 
+TEST_GRID = ("spacing", "gap", "likelihood")  # settings of the CUSUM test that a learner takes only inside a detector
+
+
+@lru_cache(maxsize=256)  # experiments ask for the same ones again and again
+def _defaults(factory: Callable[..., Any]) -> Mapping[str, Any]:
+    found = inspect.signature(factory).parameters.values()
+    return {one.name: one.default for one in found if one.default is not inspect.Parameter.empty}
+
+
+def _no_settings(size: int, seed: int) -> Settings:
+    return {}
+
+
 @dataclass(frozen=True)
-class Contestant:
-    """A learner that `run` and the app offer: where its class is, and its settings given 100·λ and the seed."""
+class LearnerEntry:
+    """A learner by name, as the command line, the app and experiments offer it.
+
+    Parameters
+    ----------
+    name : str
+        For links and the command line.
+    about : str
+        What it does, in one line.
+    factory : callable or str
+        Its class, or a function that makes one from settings; a name is looked up in `tmlcd_core.learners` when it is
+        needed.
+    settings : callable
+        Settings that the paper's experiments give it: of the number of initial samples, 100·λ, and the seed.
+    in_lab : bool
+        Whether the Drift lab offers it, which asks a learner for the neighbours that voted.
+    """
 
     name: str
     about: str
-    place: str  # class in tmlcd_core.learners, or here
-    settings: Callable[[int, int], Settings]
-    in_lab: bool = False  # offered by the Drift lab, which asks a learner for the neighbours that voted
+    factory: Callable[..., Any] | str
+    settings: Callable[[int, int], Settings] = _no_settings
+    in_lab: bool = False
 
-    @property
-    def module(self) -> str:
-        """From where a program imports it."""
-        return __name__ if self.place in globals() else "tmlcd_core.learners"
+    def load(self) -> Callable[..., Any]:
+        """The class or function."""
+        if isinstance(self.factory, str):
+            return getattr(importlib.import_module("tmlcd_core.learners"), self.factory)
+        return self.factory
 
-    @property
-    def factory(self) -> Callable[..., Any]:
-        return getattr(importlib.import_module(self.module), self.place)
+    def defaults(self) -> Settings:
+        """Settings that can be given, with their defaults; those of the test's grid for a learner with a test."""
+        found = dict(_defaults(self.load()))
+        if "detector" in found:
+            from tmlcd_core.drift import GeneralizedCusum
 
-    def parameters(self) -> list[str]:
-        """Settings that can be given."""
-        return list(inspect.signature(self.factory).parameters)
+            found |= {name: value for name, value in _defaults(GeneralizedCusum).items() if name in TEST_GRID}
+        return found
 
 
 class BestNNFC1:
@@ -96,84 +127,104 @@ def _in_window(fitted: Any) -> int:
     return len(fitted.model._nn.window)
 
 
-CONTESTANTS: dict[str, Contestant] = {
-    c.name: c
-    for c in (
-        # ϖ = 100·λ (paper, Sec. 7.5); h, n, ξ are the classes' own defaults (design: the authors' experiments).
-        Contestant(
+# ϖ = 100·λ (paper, Sec. 7.5); h, n, ξ are the classes' own defaults (the authors' experiments).
+LEARNERS: dict[str, LearnerEntry] = {
+    one.name: one
+    for one in (
+        LearnerEntry(
             "cit",
             "Condensing-in-Time: errors join T",
             "CondensingInTime",
             lambda size, seed: {"random_state": seed},
             in_lab=True,
         ),
-        Contestant(
+        LearnerEntry(
             "active",
             "Active Tiny kNN: T rebuilt after an alarm",
             "ActiveTinyKNN",
             lambda size, seed: {"window": size, "random_state": seed},
             in_lab=True,
         ),
-        Contestant(
+        LearnerEntry(
             "hybrid",
             "Hybrid Tiny kNN: errors join T, alarms drop the old",
             "HybridTinyKNN",
             lambda size, seed: {"max_size": size, "random_state": seed},
             in_lab=True,
         ),
-        Contestant("static", "kNN that never learns", "StaticKNN", lambda size, seed: {}, in_lab=True),
-        Contestant("condensed", "kNN condensed once", "StaticKNN", lambda size, seed: {"condense": True}),
-        Contestant("incremental", "kNN that stores everything", "IncrementalKNN", lambda size, seed: {}, in_lab=True),
-        Contestant("svm", "SVM, trained once", "SupportVectorMachine", lambda size, seed: {}),
-        Contestant(
-            "nn-fc1", "one layer, the paper's best of 49 rates", "BestNNFC1", lambda size, seed: {"random_state": seed}
+        LearnerEntry("static", "kNN that never learns", "StaticKNN", in_lab=True),
+        LearnerEntry("condensed", "kNN condensed once", "StaticKNN", lambda size, seed: {"condense": True}),
+        LearnerEntry("incremental", "kNN that stores everything", "IncrementalKNN", in_lab=True),
+        LearnerEntry("svm", "SVM, trained once", "SupportVectorMachine"),
+        LearnerEntry(
+            "nn-fc1", "one layer, the paper's best of 49 rates", BestNNFC1, lambda size, seed: {"random_state": seed}
         ),
-        Contestant(
+        LearnerEntry(
             "nn-fc1-static",
             "one layer, trained once, the best of 7 rates",
-            "BestNNFC1",
+            BestNNFC1,
             lambda size, seed: {"learn": False, "random_state": seed},
         ),
-        Contestant(
+        LearnerEntry(
             "nn-fc1-centred",
             "the same on features minus their mean",
-            "BestNNFC1",
+            BestNNFC1,
             lambda size, seed: {"learn": False, "centre": True, "random_state": seed},
         ),
-        Contestant("sam-knn", "kNN with self-adjusting memory", "SAMKNN", lambda size, seed: {"random_state": seed}),
-        Contestant("knn-adwin", "river's kNN with ADWIN", "knn_adwin", lambda size, seed: {"window": size}),
-        Contestant("window", "kNN over the newest samples", "IncrementalKNN", lambda size, seed: {"max_size": size}),
+        LearnerEntry("sam-knn", "kNN with self-adjusting memory", "SAMKNN", lambda size, seed: {"random_state": seed}),
+        LearnerEntry("knn-adwin", "river's kNN with ADWIN", knn_adwin, lambda size, seed: {"window": size}),
+        LearnerEntry("window", "kNN over the newest samples", "IncrementalKNN", lambda size, seed: {"max_size": size}),
     )
 }
 PAPER = ("cit", "active", "hybrid")
 
 
-def contestant(name: str) -> Contestant:
-    if name not in CONTESTANTS:
-        raise ConfigError(f"there is no learner {name!r}; there are {', '.join(CONTESTANTS)}")
-    return CONTESTANTS[name]
+def register_learner(entry: LearnerEntry) -> LearnerEntry:
+    """Offer a learner to the command line and experiments, and to the lab if it is meant for it; returns the entry.
+
+    Examples
+    --------
+    >>> from tmlcd_core.learners import IncrementalKNN
+    >>> entry = register_learner(LearnerEntry("newest", "kNN over the newest 60", lambda: IncrementalKNN(max_size=60)))
+    >>> "newest" in LEARNERS
+    True
+    >>> del LEARNERS["newest"]
+    """
+    LEARNERS[entry.name] = entry
+    return entry
+
+
+def learner_entry(name: str) -> LearnerEntry:
+    """The learner of this name; a `ConfigError` lists those that there are."""
+    if name not in LEARNERS:
+        raise ConfigError(f"there is no learner {name!r}; there are {', '.join(LEARNERS)}")
+    return LEARNERS[name]
 
 
 def settings_of(name: str, size: int, seed: int = 0, changed: Mapping[str, Any] | None = None) -> Settings:
-    """All settings of a learner: its class's defaults, the paper's for |T| = `size`, and what is `changed`.
+    """All settings of a learner: its class's defaults, the paper's for `size` initial samples, and what is `changed`.
 
     >>> settings = settings_of("hybrid", 200, changed={"threshold": 30.0})
     >>> settings["max_size"], settings["threshold"], settings["batch"]
     (200, 30.0, 50)
     """
-    found = contestant(name)
-    defaults = {
-        p.name: p.default
-        for p in inspect.signature(found.factory).parameters.values()
-        if p.default is not inspect.Parameter.empty
-    }
+    entry = learner_entry(name)
+    defaults = entry.defaults()
     changed = changed or {}
     for key in changed:
         if key not in defaults:
             raise ConfigError(f"{name} has no setting {key!r}; it has {', '.join(defaults)}")
-    return {**defaults, **found.settings(size, seed), **changed}
+    return {**defaults, **entry.settings(size, seed), **changed}
 
 
 def make_learner(name: str, size: int, seed: int = 0, changed: Mapping[str, Any] | None = None) -> Any:
     """A learner ready to `fit`."""
-    return contestant(name).factory(**settings_of(name, size, seed, changed))
+    settings = settings_of(name, size, seed, changed)
+    grid = {key: settings.pop(key) for key in TEST_GRID if key in settings}
+    if changed and any(key in changed for key in grid):
+        from tmlcd_core.drift import GeneralizedCusum
+
+        shared = {key: settings[key] for key in ("threshold", "batch", "warmup")}
+        direction = "down" if name == "hybrid" else "both"
+        settings["detector"] = GeneralizedCusum(**shared, direction=direction, **grid)
+    return learner_entry(name).load()(**settings)

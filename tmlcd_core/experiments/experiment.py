@@ -1,260 +1,401 @@
-"""One experiment: data, a scenario and learners; and one run of it."""
+"""One experiment: data, a drift, learners and a seed. The Drift lab, the command line and Python all run this."""
 
 from __future__ import annotations
 
+import copy
 import json
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tmlcd_core.errors import ConfigError
-from tmlcd_core.experiments.contestants import PAPER, contestant, make_learner, settings_of
-from tmlcd_core.experiments.evaluation import Metrics, evaluate
-from tmlcd_core.experiments.material import Material, SourceMaterial
-from tmlcd_core.experiments.scenario import Scenario
-from tmlcd_core.experiments.stream import Stream, compose
+from tmlcd_core.datasets import FeatureCache, load_pack
+from tmlcd_core.datasets.pack import pack_key
+from tmlcd_core.errors import ConfigError, TmlcdError
+from tmlcd_core.experiments import link as links
+from tmlcd_core.experiments.contestants import LEARNERS, PAPER, learner_entry, make_learner, settings_of
+from tmlcd_core.experiments.draws import LARGEST_SEED
+from tmlcd_core.experiments.drifts import PER_CLASS, DriftDetails, drift_kind, make_scenario
+from tmlcd_core.experiments.material import Material, SourceMaterial, pack_material
+from tmlcd_core.experiments.runs import Run, as_learner, prequential
+from tmlcd_core.experiments.scenario import TRAIN, VERY_NOISY, Scenario
+from tmlcd_core.experiments.sizes import Fit, fitting_scenario
+from tmlcd_core.experiments.stream import Stream, compose, order_labels
 from tmlcd_core.features import Extractor
+from tmlcd_core.progress import Progress, silent
+from tmlcd_core.validation import real_number, whole_number
 
-if TYPE_CHECKING:
-    from tmlcd_core.learners import Trace
-
+PACK = "pack"  # the data that come with the project
 EXTRACTOR_SETTINGS = ("filters", "sample_rate", "n_fft", "hop")
+USUAL_NOISE = {"audio": "white noise", "image": "image noise", "vector": VERY_NOISY}
+SHARES = ("at", "over", "strength")  # settings from 0 to 1
+NUMBERS = ("classes", *SHARES, "per_class", "train")  # settings of the experiment itself that `grid` can vary
+DIGITS = 6  # decimals of a share that count
 
 
-@dataclass(frozen=True)
+PROGRAM = """\
+from tmlcd_core import Experiment
+outcome = {experiment}.run()
+print({{name: run.metrics.accuracy for name, run in outcome.learners.items()}})
+"""
+
+
+@dataclass(frozen=True, repr=False)
 class Experiment:
-    """Data, a scenario and learners; a seed makes a run of it.
+    """Data, a drift, learners and a seed.
 
     Parameters
     ----------
-    data
-        A name of `tmlcd_core.datasets.SOURCES`, or a folder.
-    scenario
-        What the stream is.
-    learners
-        Names of `CONTESTANTS`.
-    settings
-        Settings that differ from the paper's, for each learner.
-    extractor
+    data : str or Path
+        "pack", a name of `tmlcd_core.datasets.SOURCES`, or a folder.
+    classes : int, or sequence of str
+        λ: how many classes to begin with, or which.
+    words : sequence of str
+        Names of the first of them; the others are drawn by the seed. The first class is the one that changes.
+    new : str or None
+        The class that appears; drawn unless given.
+    drift : str
+        A name of `DRIFTS`.
+    at, over : float
+        When the drift begins, as a share of the stream, and how long it lasts, as a share of the rest; 0 is abrupt.
+    effect, strength : str, float
+        The noise and its strength from 0 to 1; the usual one of the data unless named.
+    per_class, train : int
+        Samples of the stream and initial samples, for each class; fewer where the data have fewer (`prepare`).
+    scenario : Scenario or None
+        A scenario of one's own instead of all of the above but the data.
+    learners : sequence
+        Names of `LEARNERS`, or objects that `prequential` takes.
+    settings : mapping
+        Settings of all learners that have them (`threshold`, `k`, …) or of one (`hybrid.max_size`).
+    extractor : mapping
         Settings of `Extractor` that differ from the paper's.
+    seed, runs : int
+        Draws classes, order and media; further runs, for `sweep`, take the seeds that follow.
 
     Examples
     --------
-    >>> from tmlcd_core.experiments import make_scenario
-    >>> experiment = Experiment("digits", make_scenario("class-change", ("3", "5"), 60, 30, new="8"), ("hybrid",))
-    >>> round(experiment.run(seed=0).learners["hybrid"].metrics.accuracy, 2)
-    0.95
+    >>> experiment = Experiment("points", classes=3, drift="labels-swapped", per_class=400, train=20)
+    >>> outcome = experiment.run()
+    >>> round(outcome.learners["hybrid"].metrics.accuracy, 2), len(outcome.learners["hybrid"].trace)
+    (0.93, 1200)
+    >>> experiment.link()
+    '/drift-lab?data=points&lambda=3&drift=labels-swapped&per_class=400&train=20'
+    >>> Experiment.from_link(experiment.link()) == experiment
+    True
+    >>> experiment
+    Experiment('points', classes=3, drift='labels-swapped', per_class=400, train=20)
+    >>> experiment.command()
+    'tmlcd run --data points --classes 3 --drift labels-swapped --per-class 400 --train 20 --runs 1'
     """
 
-    data: str
-    scenario: Scenario
-    learners: tuple[str, ...] = PAPER
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    extractor: Mapping[str, Any] = field(default_factory=dict)
+    data: str = "speech"
+    classes: int = 2
+    words: tuple[str, ...] = ()
+    new: str | None = None
+    drift: str = "class-change"
+    at: float = 0.5
+    over: float = 0.0
+    effect: str = ""
+    strength: float = 1.0
+    per_class: int = PER_CLASS
+    train: int = TRAIN
+    scenario: Scenario | None = None
+    learners: tuple[Any, ...] = PAPER
+    settings: Any = ()  # kept as pairs in the order of their names
+    extractor: Any = ()
+    seed: int = 0
+    runs: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "data", str(self.data))  # a folder may come as a Path
-        object.__setattr__(self, "learners", tuple(self.learners))
-        # As JSON would give them back, so that an experiment that was read from a file equals the one that was written.
-        object.__setattr__(self, "settings", {name: _plain(changed) for name, changed in self.settings.items()})
-        object.__setattr__(self, "extractor", _plain(self.extractor))
-        if not self.learners or len(set(self.learners)) != len(self.learners):
-            raise ConfigError(f"learners={list(self.learners)}; name at least one, and none twice")
-        for name in self.learners:
-            contestant(name)
-        for name, changed in self.settings.items():
-            if name not in self.learners:
-                raise ConfigError(f"settings for {name!r}, which is not among the learners {', '.join(self.learners)}")
-            settings_of(name, self.size, changed=changed)
-        for name in self.extractor:
+        classes: Any = self.classes
+        words = tuple(self.words)
+        if self.scenario is not None:
+            classes = self.scenario.start.size
+        elif not isinstance(classes, str) and isinstance(classes, Sequence):
+            classes, words = len(classes), tuple(classes)
+        drift_kind(self.drift)
+        plain = {
+            "data": str(self.data),  # a folder may come as a Path
+            "classes": whole_number("classes", classes, 2),
+            "words": words[:classes],
+            "new": self.new or (words[classes] if len(words) > classes else None),
+            "learners": tuple(self.learners),
+            "per_class": whole_number("per_class", self.per_class, 1),
+            "train": whole_number("train", self.train, 1),
+            "seed": whole_number("seed", self.seed, 0, LARGEST_SEED),
+            "runs": whole_number("runs", self.runs, 1),
+            "extractor": _pairs(self.extractor),
+        }
+        plain |= {name: round(real_number(name, getattr(self, name), 0.0, 1.0), DIGITS) for name in SHARES}
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+        names = self.learner_names
+        if not names or len(set(names)) != len(names):
+            raise ConfigError(f"learners={list(names)}; name at least one, and none twice")
+        object.__setattr__(self, "settings", _relevant(_pairs(self.settings), self._named_learners))
+        for name in self._named_learners:
+            settings_of(name, 1, changed=self._changed(name))
+        for name, _ in self.extractor:
             if name not in EXTRACTOR_SETTINGS:
                 raise ConfigError(f"the extractor has no setting {name!r}; it has {', '.join(EXTRACTOR_SETTINGS)}")
         self._extractor()
 
-    @property
-    def size(self) -> int:
-        """100·λ: initial samples, and the bound of T and W unless set otherwise."""
-        return self.scenario.train * self.scenario.start.size
+    # -- the stream --------------------------------------------------------------------------------------------------
 
-    def material(self) -> SourceMaterial:
-        return SourceMaterial(self.data, self.scenario.names, self._extractor())
+    def material(self, cache: FeatureCache | None = None) -> Material:
+        """The features that the stream is made of; `cache` is the user's unless given."""
+        if self.data == PACK:
+            return pack_material(load_pack())
+        names = self.scenario.names if self.scenario else (*self.words, *([self.new] if self.new else []))
+        return SourceMaterial(self.data, names, self._extractor(), cache)
 
     def _extractor(self) -> Extractor | None:
-        return Extractor(**self.extractor) if self.extractor else None
+        return Extractor(**dict(self.extractor)) if self.extractor else None
 
-    def all_settings(self, seed: int = 0) -> dict[str, dict[str, Any]]:
-        return {name: settings_of(name, self.size, seed, self.settings.get(name)) for name in self.learners}
+    def prepare(self, material: Material, progress: Progress = silent) -> Scenario:
+        """The scenario with its classes drawn, as long as asked for or as the data allow.
 
-    def run(self, seed: int = 0, material: Material | None = None) -> Run:
+        The features are made on the way, which shows how many media of a folder are of use.
+        """
+        counts: dict[str, int] = {}
+        while True:
+            scenario = self.drawn(material, counts)
+            order = order_labels(scenario, self.seed)
+            fewer = {}
+            for origin in order.origins if isinstance(material, SourceMaterial) else ():
+                found = len(material.pool(origin, order.needed[origin.word], progress)[0])  # type: ignore[call-arg]
+                if found < order.needed[origin.word]:
+                    fewer[origin.word] = found
+            if not fewer or self.scenario is not None:
+                return scenario
+            counts |= fewer
+
+    def drawn(self, material: Material, usable: Mapping[str, int] | None = None) -> Scenario:
+        """The scenario with its classes drawn, by what the data say they have, or by how many are `usable`."""
+        return self.fit(material, usable).scenario
+
+    def fit(self, material: Material, usable: Mapping[str, int] | None = None) -> Fit:
+        """The same, and the class that makes the stream shorter than asked for, if one does."""
+        if self.scenario is not None:
+            return Fit(self.scenario.complete(material.classes, self.seed))
+        words, new = self.words, self.new
+        if self.data == PACK and not words:  # made for one change: of its first word into its last
+            words, new = material.classes[:-1][: self.classes], new or material.classes[-1]
+        effect = self.effect or (VERY_NOISY if self.data == "speech" else USUAL_NOISE[material.kind])
+        details = DriftDetails(new, effect, 1.0 if effect == VERY_NOISY else self.strength)
+
+        def make(per_class: int, train: int) -> Scenario:
+            where = {"at": self.at, "over": self.over, "words": words, "details": details}
+            return make_scenario(self.drift, self.classes, per_class, train, **where)  # type: ignore[arg-type]
+
+        counts = {word: material.count(word) for word in material.classes} | dict(usable or {})
+        return fitting_scenario(make, (self.per_class, self.train), counts, material.name, self.seed)
+
+    def stream(self, material: Material | None = None, progress: Progress = silent) -> Stream:
+        """The samples of the run."""
+        material = material or self.material()
+        return compose(self.prepare(material, progress), material, self.seed)
+
+    def remedied(self, material: Material, fault: TmlcdError) -> Experiment | None:
+        """The experiment with the settings that an error offers as its remedy; None if it could not run either."""
+        if not fault.remedy:
+            return None
+        try:
+            better = replace(self, **fault.remedy)
+            better.drawn(material)
+        except TmlcdError:
+            return None
+        return better
+
+    # -- the learners ------------------------------------------------------------------------------------------------
+
+    @property
+    def learner_names(self) -> tuple[str, ...]:
+        """Names of the learners; an object goes by its class."""
+        return tuple(one if isinstance(one, str) else type(one).__name__ for one in self.learners)
+
+    @property
+    def _named_learners(self) -> tuple[str, ...]:
+        return tuple(one for one in self.learners if isinstance(one, str))
+
+    def _changed(self, name: str) -> dict[str, Any]:
+        """What is set for a learner: for it alone, or else for all."""
+        allowed = learner_entry(name).defaults()
+        general = {key: value for key, value in self.settings if key in allowed}
+        own = {key.partition(".")[2]: value for key, value in self.settings if key.startswith(f"{name}.")}
+        return general | own
+
+    def learner_settings(self, name: str, scenario: Scenario) -> dict[str, Any]:
+        """All settings of a learner by name in a run of this scenario."""
+        return settings_of(name, scenario.train * scenario.start.size, self.seed, self._changed(name))
+
+    def learner(self, name: str, scenario: Scenario) -> Any:
+        """A new learner, ready to fit."""
+        for one in self.learners:
+            if not isinstance(one, str) and type(one).__name__ == name:
+                return as_learner(copy.deepcopy(one))
+        return make_learner(name, scenario.train * scenario.start.size, self.seed, self._changed(name))
+
+    def run(self, material: Material | None = None, progress: Progress = silent) -> Run:
         """One run: every learner over the same samples."""
-        return self.run_stream(compose(self.scenario, material or self.material(), seed), seed)
+        return self.run_stream(self.stream(material, progress))
 
-    def run_stream(self, stream: Stream, seed: int = 0) -> Run:
+    def run_stream(self, stream: Stream) -> Run:
         """The same over a stream that is there already."""
+        *_, (_, run) = self.steps(stream)
+        assert run is not None
+        return run
+
+    def steps(self, stream: Stream) -> Iterator[tuple[str, Run | None]]:
+        """A run in steps, so that a caller can stop in between: the learner that is done, and in the end the run."""
+        names = self.learner_names
+        turn = self.seed % len(names)  # the first learner pays for the distances that all share: each in its turn
         found = {}
-        # The first learner pays for the distances that all share: each is the first in its turn.
-        turn = seed % len(self.learners)
-        for name in self.learners[turn:] + self.learners[:turn]:
-            _, found[name] = timed_run(make_learner(name, self.size, seed, self.settings.get(name)), stream)
-        ordered = {name: found[name] for name in self.learners}
-        return Run(seed, stream.scenario.names, stream.changes, stream.ends, ordered)
+        for name in (*names[turn:], *names[:turn]):
+            found[name] = prequential(self.learner(name, stream.scenario), stream)
+            done = len(found) == len(names)
+            yield name, Run(self.seed, stream.scenario, {one: found[one] for one in names}) if done else None
+
+    # -- the same experiment in other forms --------------------------------------------------------------------------
+
+    def link(self, base: str = "") -> str:
+        """The address that opens this experiment in the Drift lab of the server at `base`."""
+        return links.link_of(self, base)
+
+    @classmethod
+    def from_link(cls, url: str) -> Experiment:
+        """The experiment of a Drift lab's address."""
+        return cls(**links.fields_of(url))
+
+    def command(self) -> str:
+        """The command line that runs this experiment."""
+        return links.command_of(self)
+
+    def __repr__(self) -> str:
+        """The Python expression that makes this experiment, with what is not as usual."""
+        given = []
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value != one.default or one.name == "data":
+                value = dict(value) if one.name in ("settings", "extractor") else value
+                given.append(repr(value) if one.name == "data" else f"{one.name}={value!r}")
+        return f"Experiment({', '.join(given)})"
+
+    def program(self) -> str:
+        """A Python program of three lines that runs this experiment."""
+        return PROGRAM.format(experiment=self)
 
     def to_json(self) -> dict[str, Any]:
-        found = {
-            "data": self.data,
-            "scenario": self.scenario.to_json(),
-            "learners": list(self.learners),
-            "settings": {name: dict(changed) for name, changed in self.settings.items()},
-            "extractor": dict(self.extractor),
-        }
+        """Plain values, for a file."""
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        found["scenario"] = self.scenario.to_json() if self.scenario else None
+        found["settings"], found["extractor"] = dict(self.settings), dict(self.extractor)
         try:
             return json.loads(json.dumps(found))
         except TypeError as error:
             raise ConfigError(
-                f"settings={self.settings} cannot be written down ({error}): name such a learner in CONTESTANTS, "
-                "or call run(seed)"
+                f"this experiment cannot be written down ({error}): name such a learner with register_learner, "
+                "or leave out the folder"
             ) from error
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Experiment:
-        return cls(
-            found["data"],
-            Scenario.from_json(found["scenario"]),
-            tuple(found["learners"]),
-            found["settings"],
-            found["extractor"],
-        )
+        """The experiment that `to_json` gave."""
+        scenario = Scenario.from_json(found["scenario"]) if found["scenario"] else None
+        return cls(**{**found, "scenario": scenario})
 
-    def key(self, seed: int, data_key: str = "") -> str:
-        """Names the run of this seed, on data of this key, among all runs."""
-        text = json.dumps([self.to_json(), seed, data_key], sort_keys=True)
+    @property
+    def base(self) -> Experiment:
+        """The experiment without its seed: runs of one base differ by chance alone."""
+        return replace(self, seed=0, runs=1)
+
+    @property
+    def seeds(self) -> range:
+        return range(self.seed, self.seed + self.runs)
+
+    def key(self, data_key: str = "") -> str:
+        """Names this run, on data of this key, among all runs."""
+        one = replace(self, runs=1)
+        try:
+            text = json.dumps([one.to_json(), data_key], sort_keys=True)
+        except ConfigError:  # learners that are objects: unique in this process
+            text = repr((one, data_key))
         return blake2b(text.encode(), digest_size=10).hexdigest()
 
+    def stream_key(self) -> str:
+        """Text that is the same for experiments over the same samples."""
+        return repr(replace(self, learners=PAPER, settings=(), runs=1))
+
     def data_key(self) -> str:
-        """Changes whenever the same scenario would give other samples: other files, another recipe or extractor."""
+        """Changes whenever the same experiment would give other samples: other files, another recipe or extractor."""
         material = self.material()
+        if not isinstance(material, SourceMaterial):
+            return pack_key()
         stem = material.extractor.key if material.extractor is not None else ""
         return f"{material.source.key} {stem}".strip()
 
 
-def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with lists for tuples and Python's numbers for numpy's."""
-    return {
-        name: list(value) if isinstance(value, tuple) else value.tolist() if hasattr(value, "tolist") else value
-        for name, value in settings.items()
-    }
+def _pairs(values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
+    """Settings in the order of their names, with Python's numbers for numpy's and tuples for lists."""
+    return tuple(sorted((name, _plain(value)) for name, value in dict(values).items()))
 
 
-@dataclass(frozen=True)
-class LearnerRun:
-    """What one learner did in one run."""
-
-    correct: NDArray[np.bool_]
-    sizes: NDArray[np.int32]
-    detections: NDArray[np.int64]
-    change_points: NDArray[np.int64]
-    metrics: Metrics
-    window: int
-    n_features: int
-    seconds: float
-    has_test: bool
-
-    @classmethod
-    def of(cls, trace: Any, stream: Stream, window: int, seconds: float, has_test: bool) -> LearnerRun:
-        correct = np.asarray(trace.predictions == stream.y)
-        return cls.measured(
-            correct,
-            np.asarray(trace.sizes, np.int32),
-            trace.detections,
-            trace.change_points,
-            stream.changes,
-            stream.ends,
-            window,
-            stream.X.shape[1],
-            seconds,
-            has_test,
-        )
-
-    @classmethod
-    def measured(
-        cls,
-        correct: NDArray[np.bool_],
-        sizes: NDArray[np.int32],
-        detections: NDArray[np.int64],
-        change_points: NDArray[np.int64],
-        changes: Sequence[int],
-        ends: Sequence[int],
-        window: int,
-        n_features: int,
-        seconds: float,
-        has_test: bool,
-    ) -> LearnerRun:
-        metrics = evaluate(
-            correct, sizes, detections, change_points, changes, ends, n_features, window, seconds, has_test
-        )
-        return cls(correct, sizes, detections, change_points, metrics, window, n_features, seconds, has_test)
+def _plain(value: Any) -> Any:
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return tuple(value) if isinstance(value, list) else value
 
 
-@dataclass(frozen=True)
-class Run:
-    """One run of an experiment: the classes that were drawn, the changes, and what each learner did."""
+def _relevant(settings: tuple[tuple[str, Any], ...], learners: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
+    """The settings that make a difference: of these learners, and other than their defaults."""
+    kept = []
+    given = dict(settings)
+    for key, value in settings:
+        owner, _, setting = key.rpartition(".")
+        owners = [owner] if owner else list(LEARNERS)
+        having = [name for name in owners if setting in learner_entry(name).defaults()]
+        if not having:
+            raise ConfigError(f"no learner has a setting {key!r}: see its class for those that it has")
+        having = [name for name in having if name in learners]
+        overrides = bool(owner) and setting in given
+        if having and (overrides or any(_differs(name, setting, value) for name in having)):
+            kept.append((key, value))
+    return tuple(kept)
 
-    seed: int
-    names: tuple[str, ...]
-    changes: tuple[int, ...]
-    ends: tuple[int, ...]
-    learners: dict[str, LearnerRun]
 
-
-def timed_run(model: Any, stream: Stream) -> tuple[Trace, LearnerRun]:
-    """Fit a learner, let it run over the stream, and measure; the time is that of the run alone."""
-    model.fit(stream.X0, stream.y0)
-    started = time.perf_counter()
-    trace = model.run(stream.X, stream.y)
-    seconds = time.perf_counter() - started
-    has_test = getattr(model, "detector_", None) is not None
-    return trace, LearnerRun.of(trace, stream, int(getattr(model, "window", 0)), seconds, has_test)
+def _differs(name: str, setting: str, value: Any) -> bool:
+    entry = learner_entry(name)
+    if setting in entry.settings(0, 0):  # depends on the data: what is given counts
+        return True
+    usual = entry.defaults()[setting]
+    return usual != value or isinstance(usual, bool) != isinstance(value, bool)
 
 
 def grid(base: Experiment, axes: Mapping[str, Sequence[Any]]) -> list[Experiment]:
     """Every combination of settings: `threshold` is set for all learners that have it, `hybrid.threshold` for one,
-    `extractor.sample_rate` for the extractor, `train` for the scenario.
+    `extractor.sample_rate` for the extractor, `train` or any other number of the experiment itself.
 
     Examples
     --------
-    >>> from tmlcd_core.experiments import make_scenario
-    >>> base = Experiment("digits", make_scenario("none", 2, 60, 30))
-    >>> found = grid(base, {"threshold": [10.0, 25.0], "hybrid.max_size": [50, 100]})
-    >>> len(found), found[-1].settings["hybrid"]
-    (4, {'threshold': 25.0, 'max_size': 100})
+    >>> found = grid(Experiment("digits", drift="none"), {"threshold": [10.0, 25.0], "hybrid.max_size": [50, 100]})
+    >>> len(found), found[1].settings, found[-1].settings
+    (4, (('hybrid.max_size', 100), ('threshold', 10.0)), (('hybrid.max_size', 100),))
     """
     for name, values in axes.items():
         if isinstance(values, str) or not len(values):
             raise ConfigError(f"{name}={values!r}; give a list of at least one value")
-    return [_with(base, zip(axes, values, strict=True)) for values in product(*axes.values())]
+    return [_with(base, dict(zip(axes, values, strict=True))) for values in product(*axes.values())]
 
 
-def _with(base: Experiment, chosen: Iterator[tuple[str, Any]]) -> Experiment:
-    settings = {name: dict(base.settings.get(name, {})) for name in base.learners}
-    extractor = dict(base.extractor)
-    scenario = base.scenario
-    for name, value in chosen:
+def _with(base: Experiment, chosen: Mapping[str, Any]) -> Experiment:
+    own = {name: value for name, value in chosen.items() if name in NUMBERS}
+    extractor = {name.partition(".")[2]: value for name, value in chosen.items() if name.startswith("extractor.")}
+    settings = {n: v for n, v in chosen.items() if n not in own and not n.startswith("extractor.")}
+    for name in settings:
         owner, _, key = name.rpartition(".")
-        if owner == "extractor":
-            extractor[key] = value
-        elif name == "train":
-            scenario = replace(scenario, train=value)
-        else:
-            owners = [owner] if owner else [c for c in base.learners if key in contestant(c).parameters()]
-            if not owners or not set(owners) <= set(base.learners):
-                raise ConfigError(f"no learner of {', '.join(base.learners)} has a setting {name!r}")
-            for one in owners:
-                settings[one][key] = value
-    kept = {name: changed for name, changed in settings.items() if changed}
-    return replace(base, scenario=scenario, settings=kept, extractor=extractor)
+        owners = [owner] if owner else base._named_learners
+        if not any(one in base._named_learners and key in learner_entry(one).defaults() for one in owners):
+            raise ConfigError(f"no learner of {', '.join(base.learner_names)} has a setting {name!r}")
+    own["settings"], own["extractor"] = dict(base.settings) | settings, dict(base.extractor) | extractor
+    return replace(base, **own)

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tmlcd_core.datasets import Dataset, FeatureCache, Kind, PartialSource, Source, load, open_source
+from tmlcd_core.datasets import Dataset, FeatureCache, Kind, Pack, PartialSource, Source, load, open_source
 from tmlcd_core.datasets.load import disturb
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.experiments.scenario import NO_EFFECT, VERY_NOISY, Origin
@@ -29,6 +29,8 @@ class Material(Protocol):
     def classes(self) -> tuple[str, ...]: ...
 
     def count(self, word: str) -> int: ...
+
+    def usable(self, word: str, wanted: int) -> int: ...
 
     def pool(self, origin: Origin, n: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]: ...
 
@@ -90,17 +92,17 @@ class SourceMaterial:
     def count(self, word: str) -> int:
         return self.source.count(word)
 
+    def usable(self, word: str, wanted: int) -> int:
+        """How many media a class has. Where a folder has fewer than wanted, they are read: some may be of no use."""
+        count = self.count(word)
+        if count < wanted and isinstance(self.source, PartialSource):
+            return len(self.pool(Origin(word), count)[1])
+        return count
+
     @property
     def skipped(self) -> dict[str, str]:
         """The files of a folder that were found to be of no use so far, with the reason."""
         return self.source.skipped if isinstance(self.source, PartialSource) else {}
-
-    def usable(self, word: str, wanted: int, progress: Progress = silent) -> int:
-        """How many media a class has. Where a folder has fewer than wanted, they are read: some may be of no use."""
-        count = self.count(word)
-        if count < wanted and isinstance(self.source, PartialSource):
-            return len(self.pool(Origin(word), count, progress)[1])
-        return count
 
     def _place(self, origin: Origin) -> tuple[Source, str]:
         """The source that has this origin, and the effect that is left to be applied to it."""
@@ -167,6 +169,10 @@ class DatasetMaterial:
     def count(self, word: str) -> int:
         return int((self.data.y == word).sum())
 
+    def usable(self, word: str, wanted: int) -> int:
+        """How many rows a class has."""
+        return self.count(word)
+
     def pool(self, origin: Origin, n: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         if origin.effect:
             raise ConfigError(f"{self.name} is a table of features; {origin.effect!r} needs the sounds or images")
@@ -186,3 +192,19 @@ def check_count(material: Material, word: str, needed: int, found: int | None = 
             f"the scenario takes {needed} samples of {word!r}; {material.name} has {have}: "
             "take fewer per class (--train, --per-class)"
         )
+
+
+def pack_material(pack: Pack) -> DatasetMaterial:
+    """The ready-made pack, the word that changes first and the one that appears last.
+
+    Its clips are not in it, but speech makes the same ones again where it is installed.
+    """
+    stay = [word for word in pack.words if word != pack.old]
+    words = (pack.old, *stay, pack.new)
+    rows = np.concatenate([np.flatnonzero(pack.data.y == word) for word in words])
+    try:
+        source = open_source("speech", words)
+    except DataError:
+        source = None
+    data = pack.data
+    return DatasetMaterial(Dataset("the pack", data.X[rows], data.y[rows], data.index[rows], source))

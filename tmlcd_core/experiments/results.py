@@ -7,7 +7,7 @@ import os
 import secrets
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,11 @@ from tmlcd_core.curve import accuracy_curve
 from tmlcd_core.datasets.arrayfile import TEMPORARY, read_arrays, write_arrays
 from tmlcd_core.errors import DataError
 from tmlcd_core.experiments.evaluation import Metrics, Spread, summarise
-from tmlcd_core.experiments.experiment import Experiment, LearnerRun, Run
+from tmlcd_core.experiments.experiment import Experiment
+from tmlcd_core.experiments.runs import LearnerRun, Run
+from tmlcd_core.experiments.scenario import Scenario
 
-FORMAT = 1  # of the folder; raised when an older one could not be read any more
+FORMAT = 2  # of the folder; raised when an older one could not be read any more
 INDEX = "sweep.json"
 RUNS = "runs"
 SUFFIX = ".run"
@@ -42,14 +44,19 @@ class DamagedRun(UserWarning):
 
 @dataclass(frozen=True)
 class Asked:
-    """An experiment, the seeds of its runs, and the key of the data that they were run on."""
+    """An experiment without its seed, the seeds of its runs, and the key of the data that they were run on."""
 
     experiment: Experiment
     seeds: tuple[int, ...]
     data_key: str = ""
 
+    def tasks(self) -> list[tuple[str, Experiment]]:
+        """The experiment with each of its seeds, and the key of that run."""
+        runs = [replace(self.experiment, seed=seed) for seed in self.seeds]
+        return [(run.key(self.data_key), run) for run in runs]
+
     def run_keys(self) -> list[str]:
-        return [self.experiment.key(seed, self.data_key) for seed in self.seeds]
+        return [key for key, _ in self.tasks()]
 
 
 @dataclass(frozen=True)
@@ -73,10 +80,11 @@ class Results:
     Examples
     --------
     >>> import tempfile
-    >>> from tmlcd_core.experiments import Experiment, make_scenario, sweep
-    >>> experiment = Experiment("digits", make_scenario("none", 2, 40, 20), ("condensed", "cit"))
+    >>> from tmlcd_core.experiments import Experiment, sweep
+    >>> learners = ["condensed", "cit"]
+    >>> experiment = Experiment("digits", drift="none", per_class=80, train=20, learners=learners, runs=3)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = sweep([experiment], range(3), folder=folder, jobs=1)
+    ...     _ = sweep([experiment], folder=folder, jobs=1)
     ...     results = Results.load(folder)
     >>> round(results.summary(experiment)["cit"]["accuracy"].mean, 2)
     0.98
@@ -92,7 +100,7 @@ class Results:
 
     def runs(self, experiment: Experiment) -> list[Run]:
         """The runs of an experiment that are done, in the order of their seeds."""
-        keys = next((one.run_keys() for one in self.asked if one.experiment == experiment), [])
+        keys = next((one.run_keys() for one in self.asked if one.experiment == experiment.base), [])
         return [self._runs[key] for key in keys if key in self._runs]
 
     @property
@@ -105,7 +113,7 @@ class Results:
 
     def summary(self, experiment: Experiment) -> dict[str, dict[str, Spread]]:
         """Mean and standard deviation of every metric, by learner."""
-        return {name: summarise(self.metrics(experiment, name)) for name in experiment.learners}
+        return {name: summarise(self.metrics(experiment, name)) for name in experiment.learner_names}
 
     def accuracy(self, experiment: Experiment, learner: str) -> Curve:
         """The paper's accuracy curve over runs."""
@@ -141,10 +149,19 @@ class Results:
 
 
 def _curve(lines: Iterable[NDArray]) -> Curve:
-    array = np.array(list(lines), np.float64)
-    if not len(array):
+    found = list(lines)
+    if not found:
         raise DataError("these results hold no run of that experiment: see `experiments` for those that they have")
-    return Curve(array.mean(axis=0), array.std(axis=0))
+    return mean_curve(found)
+
+
+def mean_curve(lines: Sequence[NDArray]) -> Curve:
+    """Mean and deviation of lines over the samples that all have, nan left out; nan where all are nan."""
+    shortest = min(map(len, lines))  # where data are few, and some of no use, runs may differ in length
+    array = np.array([line[:shortest] for line in lines], np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return Curve(np.nanmean(array, axis=0), np.nanstd(array, axis=0))
 
 
 # -- files -----------------------------------------------------------------------------------------------------------
@@ -163,7 +180,7 @@ def write_run(path: Path, run: Run) -> None:
         arrays[f"detections{number}"] = np.asarray(one.detections, np.int64)
         arrays[f"change_points{number}"] = np.asarray(one.change_points, np.int64)
         learners[name] = {key: getattr(one, key) for key in KEPT}
-    meta = {"format": FORMAT, "seed": run.seed, "names": run.names, "changes": run.changes, "ends": run.ends}
+    meta = {"format": FORMAT, "seed": run.seed, "scenario": run.scenario.to_json()}
     write_arrays(path, arrays, {**meta, "learners": learners})
 
 
@@ -171,14 +188,16 @@ def read_run(path: Path) -> Run:
     arrays, meta = read_arrays(path)
     if meta.get("format") != FORMAT:
         raise _other_version(path, meta.get("format"))
-    changes, ends = tuple(meta["changes"]), tuple(meta["ends"])
+    scenario = Scenario.from_json(meta["scenario"])
     learners = {}
     for number, (name, one) in enumerate(meta["learners"].items()):
         sizes = arrays[f"sizes{number}"]
         correct = np.unpackbits(arrays[f"correct{number}"], count=len(sizes)).astype(bool)
-        alarms = arrays[f"detections{number}"], arrays[f"change_points{number}"]
-        learners[name] = LearnerRun.measured(correct, sizes, *alarms, changes, ends, *(one[key] for key in KEPT))
-    return Run(meta["seed"], tuple(meta["names"]), changes, ends, learners)
+        found = correct, sizes, arrays[f"detections{number}"], arrays[f"change_points{number}"]
+        window, n_features, seconds, has_test = (one[key] for key in KEPT)
+        kept = window, n_features, seconds, has_test
+        learners[name] = LearnerRun.measured(found, scenario.changes, scenario.ends, kept)
+    return Run(meta["seed"], scenario, learners)
 
 
 def finished_run(folder: Path, key: str) -> Run | None:

@@ -14,14 +14,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tmlcd_core.errors import ConfigError
+from tmlcd_core.experiments.draws import CLASSES, Draws
 from tmlcd_core.validation import real_number, whole_number
 
 TRAIN = 100  # samples per class to begin with (paper, Sec. 7.3)
-PER_CLASS = {"audio": 750, "image": 500, "vector": 500}  # samples per class before and after a change (paper, Sec. 7.3)
 VERY_NOISY = "very noisy"  # the noisy variant of the speech commands, the paper's second drift
 NO_EFFECT = ""
 LABELS = ("old", "first", "second")  # what of a drift names a label that is there before it
-_WORDS = 1  # names the random numbers that draw classes
 
 
 @dataclass(frozen=True)
@@ -42,17 +41,23 @@ class Concept:
 
     Parameters
     ----------
-    classes
+    classes : tuple of str, or int
         Their names, or how many are to be drawn by the seed of each run.
+    named : tuple of str
+        The first of those that are drawn, where only some are named.
     """
 
     classes: tuple[str, ...] | int = 2
+    named: tuple[str, ...] = ()
 
     kind: ClassVar[str] = "concept"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "named", tuple(self.named))
         if isinstance(self.classes, str) or not np.iterable(self.classes):
             object.__setattr__(self, "classes", whole_number("classes", self.classes, 2))
+            if len(set(self.named)) != len(self.named) or len(self.named) > self.classes:
+                raise ConfigError(f"{self.classes} classes, of which {list(self.named)} are named; name each once")
             return
         object.__setattr__(self, "classes", tuple(self.classes))
         if len(self.classes) < 2 or len(set(self.classes)) != len(self.classes):
@@ -61,6 +66,9 @@ class Concept:
     @property
     def size(self) -> int:
         return self.classes if isinstance(self.classes, int) else len(self.classes)
+
+
+STEPS: dict[str, type[Concept] | type[Drift]] = {Concept.kind: Concept}
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,10 @@ class Drift:
     over: int = field(default=0, kw_only=True)
 
     kind: ClassVar[str] = "drift"
+    brings: ClassVar[int] = 0  # classes of the data that it takes besides those that are there
+
+    def __init_subclass__(cls) -> None:
+        STEPS[cls.kind] = cls  # a drift of one's own can be read from JSON too
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "at", whole_number("at", self.at, 1))
@@ -115,9 +127,10 @@ class ClassChange(Drift):
     new: str | None = None
 
     kind = "class-change"
+    brings = 1
 
     def complete(self, names: Sequence[str], spare: list[str]) -> Self:
-        return replace(self, old=self.old or names[0], new=self.new or _draw(spare, self))
+        return replace(self, old=self.old or names[0], new=self.new or _draw(spare, self, names))
 
     def apply(self, worlds: Sequence[World]) -> World:
         world = worlds[-1]
@@ -164,9 +177,10 @@ class ClassAdded(Drift):
     new: str | None = None
 
     kind = "class-added"
+    brings = 1
 
     def complete(self, names: Sequence[str], spare: list[str]) -> Self:
-        return replace(self, new=self.new or _draw(spare, self))
+        return replace(self, new=self.new or _draw(spare, self, names))
 
     def apply(self, worlds: Sequence[World]) -> World:
         world, new = worlds[-1], str(self.new)
@@ -192,7 +206,9 @@ class ClassRemoved(Drift):
         world = worlds[-1]
         _of(world, self.old, self)
         if len(world) < 3:
-            raise ConfigError(f"{_told(self)} leaves one class of {len(world)}; begin with at least 3")
+            raise ConfigError(
+                f"the drift {self.kind!r} needs at least 3 classes; there are {len(world)}", remedy={"classes": 3}
+            )
         return {label: origin for label, origin in world.items() if label != self.old}
 
 
@@ -236,9 +252,6 @@ class Return(Drift):
 
 
 Step = Concept | Drift
-KINDS: dict[str, type[Concept] | type[Drift]] = {
-    kind.kind: kind for kind in (Concept, ClassChange, Noise, ClassAdded, ClassRemoved, LabelsSwapped, Return)
-}
 
 
 @dataclass(frozen=True)
@@ -302,6 +315,16 @@ class Scenario:
         return tuple(sorted({drift.at for drift in self.drifts}))
 
     @property
+    def ends(self) -> tuple[int, ...]:
+        """For each change, from where on the new concept is alone."""
+        return tuple(max(d.at + d.over for d in self.drifts if d.at == at) for at in self.changes)
+
+    @property
+    def classes_needed(self) -> int:
+        """How many classes of the data a run takes."""
+        return self.start.size + sum(drift.brings for drift in self.drifts)
+
+    @property
     def is_open(self) -> bool:
         """Whether a run has names to draw."""
         return isinstance(self.start.classes, int) or any(
@@ -311,28 +334,35 @@ class Scenario:
     @property
     def names(self) -> tuple[str, ...]:
         """Every class that is named, labels and classes of the data alike."""
-        found = list(self.start.classes) if isinstance(self.start.classes, tuple) else []
+        found = list(self.start.classes if isinstance(self.start.classes, tuple) else self.start.named)
         for drift in self.drifts:
             found += drift.named()
         return tuple(dict.fromkeys(found))
 
-    def complete(self, available: Sequence[str], seed: int) -> Scenario:
-        """The scenario of one run: the names that were left open, drawn from `available`."""
+    def complete(self, available: Sequence[str], seed: int, drawn_from: Sequence[str] | None = None) -> Scenario:
+        """The scenario of one run, with the names that were left open.
+
+        They are drawn from `drawn_from`, which is a part of `available`, all of it unless given.
+        """
         unknown = [name for name in self.names if name not in available]
         if unknown:
             raise ConfigError(f"there is no class {unknown[0]!r}; there are {_listed(available)}")
-        rng = np.random.default_rng([seed, _WORDS])
-        spare = [name for name in rng.permutation(np.array(available)).tolist() if name not in self.names]
+        shuffled = Draws(seed, CLASSES).shuffled(list(available if drawn_from is None else drawn_from))
+        spare = [name for name in shuffled if name not in self.names]
         classes = self.start.classes
         if isinstance(classes, int):
-            kept: list[str] = []
+            kept: list[str] = list(self.start.named)
             added: set[str | None] = set()
             for drift in self.drifts:
                 kept += [name for name in drift.named(LABELS) if name not in added and name not in kept]
                 if isinstance(drift, ClassAdded):
                     added.add(drift.new)
             if classes - len(kept) > len(spare):
-                raise ConfigError(f"{classes} classes are wanted; the data have {len(available)}: {_listed(available)}")
+                fewer = len(available) - sum(drift.brings for drift in self.drifts)
+                raise ConfigError(
+                    f"{classes} classes are wanted; the data have {len(available)}: {_listed(available)}",
+                    remedy={"classes": fewer} if fewer >= 2 else None,
+                )
             while len(kept) < classes:
                 kept.append(spare.pop(0))
             classes = tuple(kept[:classes])
@@ -374,17 +404,18 @@ def _first_world(classes: Sequence[str]) -> World:
 def _step(data: Mapping[str, Any]) -> Step:
     values = dict(data)
     name = values.pop("kind")
-    if name not in KINDS:
-        raise ConfigError(f"there is no step {name!r}; there are {', '.join(KINDS)}")
-    kind = KINDS[name]
+    if name not in STEPS:
+        raise ConfigError(f"there is no step {name!r}; there are {', '.join(STEPS)}")
+    kind = STEPS[name]
     allowed = {f.name for f in fields(kind)}
     needed = {f.name for f in fields(kind) if f.default is MISSING}
     if unknown := set(values) - allowed:
         raise ConfigError(f"a step {name!r} has no {sorted(unknown)[0]!r}; it has {', '.join(sorted(allowed))}")
     if missing := needed - set(values):
         raise ConfigError(f"a step {name!r} needs {sorted(missing)[0]!r}")
-    if isinstance(values.get("classes"), list):
-        values["classes"] = tuple(values["classes"])
+    for name in ("classes", "named"):
+        if isinstance(values.get(name), list):
+            values[name] = tuple(values[name])
     return kind(**values)
 
 
@@ -401,9 +432,13 @@ def _refuse_again(world: World, word: str, drift: Drift) -> None:
             raise ConfigError(f"{_told(drift)} brings in {word!r}, which the label {label!r} has already")
 
 
-def _draw(spare: list[str], drift: Drift) -> str:
+def _draw(spare: list[str], drift: Drift, names: Sequence[str]) -> str:
     if not spare:
-        raise ConfigError(f"{_told(drift)} needs a class more than the data have; take fewer classes or another drift")
+        fewer = {"classes": len(names) - 1} if len(names) > 2 else None
+        raise ConfigError(
+            f"the drift {drift.kind!r} needs a class more than the data have; take fewer classes or another drift",
+            remedy=fewer,
+        )
     return spare.pop(0)
 
 
@@ -414,71 +449,3 @@ def _told(drift: Drift) -> str:
 def _listed(names: Sequence[str] | Mapping[str, Any], most: int = 40) -> str:
     shown = list(names)
     return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
-
-
-# -- scenarios by name -----------------------------------------------------------------------------------------------
-
-DRIFTS: dict[str, str] = {
-    "class-change": "half-way another class takes the place of one: the paper's change",
-    "noise": "half-way noise sets in: the paper's failing microphone",
-    "class-added": "half-way a class more",
-    "class-removed": "half-way a class less",
-    "labels-swapped": "half-way two labels change places",
-    "gradual": "as class-change, little by little over a third of what follows",
-    "recurring": "as class-change, and back again",
-    "several": "a class change, then noise, then two labels change places",
-    "none": "nothing changes",
-}
-_CONCEPTS = {"recurring": 3, "several": 4}  # concepts one after the other; the others have two
-
-
-def make_scenario(
-    drift: str,
-    classes: int | Sequence[str] = 2,
-    per_class: int = PER_CLASS["audio"],
-    train: int = TRAIN,
-    new: str | None = None,
-    effect: str = VERY_NOISY,
-    strength: float = 1.0,
-) -> Scenario:
-    """A scenario of `DRIFTS` in the paper's protocol: `per_class` samples of each class in every concept.
-
-    Parameters
-    ----------
-    drift
-        A name of `DRIFTS`.
-    classes
-        How many, or which.
-    new
-        The class that comes in; drawn unless given.
-    effect, strength
-        What the noise is, for `noise` and `several`.
-
-    Examples
-    --------
-    >>> scenario = make_scenario("class-change", classes=3)
-    >>> scenario.length, scenario.changes
-    (4500, (2250,))
-    """
-    if drift not in DRIFTS:
-        raise ConfigError(f"there is no drift {drift!r}; there are {', '.join(DRIFTS)}")
-    start = Concept(classes)  # type: ignore[arg-type]
-    n = whole_number("per_class", per_class, 1) * start.size
-    drifts: dict[str, list[Drift]] = {
-        "class-change": [ClassChange(n, new=new)],
-        "noise": [Noise(n, effect, strength)],
-        "class-added": [ClassAdded(n, new)],
-        "class-removed": [ClassRemoved(n)],
-        "labels-swapped": [LabelsSwapped(n)],
-        "gradual": [ClassChange(n, new=new, over=n // 3)],
-        "recurring": [ClassChange(n, new=new), Return(2 * n)],
-        "several": [ClassChange(n, new=new), Noise(2 * n, effect, strength), LabelsSwapped(3 * n)],
-        "none": [],
-    }
-    length = n * concepts_of(drift) + {"class-added": per_class, "class-removed": -per_class}.get(drift, 0)
-    return Scenario((start, *drifts[drift]), length, train)
-
-
-def concepts_of(drift: str) -> int:
-    """How many times `per_class` samples of a class a scenario of `DRIFTS` takes; "none" is as long as a change."""
-    return _CONCEPTS.get(drift, 2)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tmlcd_core.errors import ConfigError
-from tmlcd_core.experiments.material import Material, SourceMaterial, check_count
-from tmlcd_core.experiments.scenario import PER_CLASS, TRAIN, Origin, Scenario, concepts_of
-from tmlcd_core.progress import Progress, silent
-from tmlcd_core.validation import whole_number
-
-_ORDER, _MEDIA = 2, 3  # name the random numbers that order the labels and pick the media
+from tmlcd_core.experiments.draws import MEDIA, ORDER, Draws
+from tmlcd_core.experiments.material import Material, check_count
+from tmlcd_core.experiments.scenario import Origin, Scenario
 
 
 @dataclass(frozen=True)
@@ -64,16 +59,23 @@ class Plan:
 
 
 def plan(scenario: Scenario, material: Material, seed: int) -> Plan:
-    """Draw the classes and the order of labels; each class is equally frequent between two changes."""
-    scenario = scenario.complete(material.classes, whole_number("seed", seed, 0))
+    """Draw the order of labels, and the classes that are left open; each is equally frequent between two changes."""
+    order = order_labels(scenario.complete(material.classes, seed), seed)
+    for word, n in order.needed.items():
+        check_count(material, word, n)
+    return order
+
+
+def order_labels(scenario: Scenario, seed: int) -> Plan:
+    """Draw the order of labels of a scenario whose classes are drawn; no data are needed."""
     worlds = scenario.worlds()
-    rng = np.random.default_rng([seed, _ORDER])
+    draws = Draws(seed, ORDER)
     concept = np.zeros(scenario.length, np.int64)
     starts = [drift.at for drift in scenario.drifts]
     for number, drift in enumerate(scenario.drifts, 1):
         later = np.arange(scenario.length) - drift.at
         chance = np.clip((later + 1) / max(drift.over, 1), 0, 1)
-        fresh = (later >= 0) & (rng.random(scenario.length) < chance)
+        fresh = (later >= 0) & (draws.uniform(scenario.length) < chance)
         concept[fresh] = number
     labels: list[str] = [""] * scenario.length
     bounds = sorted({0, *starts, scenario.length})
@@ -81,19 +83,16 @@ def plan(scenario: Scenario, material: Material, seed: int) -> Plan:
         for number in np.unique(concept[begin:end]):
             places = begin + np.flatnonzero(concept[begin:end] == number)
             names = list(worlds[number])
-            turn = rng.permutation(np.resize(rng.permutation(len(names)), len(places)))
+            turn = np.resize(draws.permutation(len(names)), len(places))[draws.permutation(len(places))]
             for place, name in zip(places.tolist(), turn.tolist(), strict=True):
                 labels[place] = names[name]
     first = [name for name in worlds[0] for _ in range(scenario.train)]
-    first = [first[i] for i in rng.permutation(len(first)).tolist()]
+    first = draws.shuffled(first)
     found = [worlds[0][name] for name in first]
     found += [worlds[number][name] for number, name in zip(concept.tolist(), labels, strict=True)]
     origins = tuple(dict.fromkeys(found))
     numbers = {origin: i for i, origin in enumerate(origins)}
-    order = Plan(scenario, first + labels, origins, np.array([numbers[o] for o in found]))
-    for word, n in order.needed.items():
-        check_count(material, word, n)
-    return order
+    return Plan(scenario, first + labels, origins, np.array([numbers[o] for o in found]))
 
 
 def compose(scenario: Scenario, material: Material, seed: int = 0) -> Stream:
@@ -101,14 +100,14 @@ def compose(scenario: Scenario, material: Material, seed: int = 0) -> Stream:
 
     Examples
     --------
-    >>> from tmlcd_core.experiments import SourceMaterial, compose, make_scenario
-    >>> stream = compose(make_scenario("class-change", 2, per_class=20, train=10), SourceMaterial("digits"), seed=0)
+    >>> from tmlcd_core.experiments import SourceMaterial, make_scenario
+    >>> stream = compose(make_scenario("class-change", 2, per_class=40, train=10), SourceMaterial("digits"), seed=0)
     >>> stream.X0.shape, stream.X.shape, stream.changes
     ((20, 3136), (80, 3136), (40,))
     """
     order = plan(scenario, material, seed)
     needed = order.needed
-    rng = np.random.default_rng([seed, _MEDIA])
+    draws = Draws(seed, MEDIA)
     X: NDArray[np.float32] | None = None
     index = np.empty(len(order.labels), np.int64)
     chosen: dict[str, NDArray[np.int64]] = {}
@@ -117,7 +116,7 @@ def compose(scenario: Scenario, material: Material, seed: int = 0) -> Stream:
         features, numbers = material.pool(origin, needed[origin.word])
         check_count(material, origin.word, needed[origin.word], len(features))
         if origin.word not in chosen:
-            chosen[origin.word] = rng.permutation(len(features))
+            chosen[origin.word] = draws.permutation(len(features))
         places = np.flatnonzero(order.origin == number)
         begin = used[origin.word]
         rows = chosen[origin.word][begin : begin + len(places)]
@@ -135,7 +134,7 @@ def compose(scenario: Scenario, material: Material, seed: int = 0) -> Stream:
         X[n0:],
         y[n0:],
         order.scenario.changes,
-        tuple(max(d.at + d.over for d in order.scenario.drifts if d.at == at) for at in order.scenario.changes),
+        order.scenario.ends,
         order.origins,
         order.origin[:n0],
         index[:n0],
@@ -143,24 +142,3 @@ def compose(scenario: Scenario, material: Material, seed: int = 0) -> Stream:
         index[n0:],
         order.scenario,
     )
-
-
-def fitting_sizes(
-    material: Material, drift: str, classes: Sequence[str] | None = None, progress: Progress = silent
-) -> tuple[int, int]:
-    """Initial samples and samples per concept, per class: the paper's where the data suffice, else what they allow."""
-    if unknown := [word for word in classes or () if word not in material.classes]:
-        raise ConfigError(
-            f"there is no class {unknown[0]!r} in {material.name}; there are {', '.join(material.classes)}"
-        )
-    concepts, per_class = concepts_of(drift), PER_CLASS[material.kind]
-    wanted = TRAIN + concepts * per_class
-    words = classes or material.classes
-    if isinstance(material, SourceMaterial):
-        fewest = min(material.usable(word, wanted, progress) for word in words)
-    else:
-        fewest = min(map(material.count, words))
-    if fewest >= wanted:
-        return TRAIN, per_class
-    train = max(1, min(TRAIN, fewest // 5))
-    return train, max(1, (fewest - train) // concepts)

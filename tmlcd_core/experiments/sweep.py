@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tmlcd_core.errors import ConfigError, DataError
-from tmlcd_core.experiments.experiment import Experiment, Run
-from tmlcd_core.experiments.material import SourceMaterial
+from tmlcd_core.experiments.experiment import Experiment
+from tmlcd_core.experiments.material import Material, SourceMaterial
+from tmlcd_core.experiments.plugins import pack, unpack
 from tmlcd_core.experiments.results import (
     Asked,
     NoResults,
@@ -23,8 +24,9 @@ from tmlcd_core.experiments.results import (
     write_index,
     write_run,
 )
+from tmlcd_core.experiments.runs import Run
 from tmlcd_core.experiments.scenario import Origin
-from tmlcd_core.experiments.stream import plan
+from tmlcd_core.experiments.stream import order_labels
 from tmlcd_core.interrupts import interrupts_ignored
 from tmlcd_core.optional_packages import require
 from tmlcd_core.progress import Progress, silent
@@ -33,26 +35,28 @@ from tmlcd_core.validation import whole_number
 RETRIES = 5  # times that a Dask task is given to another worker before it counts as failed
 DASK_TIMEOUT = 5  # s to wait for the scheduler's first answer
 
-Task = tuple[Experiment, int]
+Task = Experiment  # one run: its seed is in it
 
 
 def sweep(
     experiments: Sequence[Experiment],
-    seeds: Iterable[int],
+    seeds: Iterable[int] | None = None,
     folder: str | Path | None = None,
     jobs: int = -1,
     dask: str | None = None,
     progress: Progress = silent,
 ) -> Results:
-    """Run every experiment with every seed; runs that `folder` has already are not run again.
+    """Run every experiment with each of its seeds; runs that `folder` has already are not run again.
 
     A run's result depends on its experiment and seed alone. Every finished run is written at once and in one step, so
     an interrupted sweep leaves whole runs, and the same call goes on from there.
 
     Parameters
     ----------
-    experiments, seeds
-        Every combination is one run. All learners of a run share its distances, in one process.
+    experiments
+        What to run. All learners of a run share its distances, in one process.
+    seeds
+        Of the runs of every experiment; an experiment's own (`seed` and `runs`) unless given.
     folder
         Where runs are kept; nowhere unless given.
     jobs
@@ -64,19 +68,17 @@ def sweep(
 
     Examples
     --------
-    >>> from tmlcd_core.experiments import Experiment, make_scenario
-    >>> experiment = Experiment("digits", make_scenario("none", 2, 40, 20), ("condensed",))
-    >>> len(sweep([experiment], range(2), jobs=1).runs(experiment))
+    >>> experiment = Experiment("digits", drift="none", per_class=80, train=20, learners=["condensed"], runs=2)
+    >>> len(sweep([experiment], jobs=1).runs(experiment))
     2
     """
-    wanted = list(dict.fromkeys(seeds))  # a seed that is named twice counts once
-    if not experiments or not wanted:
+    wanted = None if seeds is None else list(dict.fromkeys(seeds))  # a seed that is named twice counts once
+    if not experiments or wanted == []:
         raise ConfigError("nothing to run: give at least one experiment and one seed")
-    wanted = [whole_number("seed", seed, 0, 2**32 - 1) for seed in wanted]
     if jobs != -1:
         whole_number("jobs", jobs, 1)
     place = None if folder is None else Path(folder)
-    asked = [Asked(experiment, tuple(wanted), experiment.data_key()) for experiment in experiments]
+    asked = [Asked(one.base, tuple(wanted or one.seeds), one.data_key()) for one in experiments]
     if place is not None:
         try:
             write_index(place, _with_earlier(place, asked))
@@ -84,14 +86,12 @@ def sweep(
             raise DataError(f"{place} cannot be used ({error.strerror}): choose another folder") from error
     runs: dict[str, Run] = {}
     todo: dict[str, Task] = {}
-    for key, experiment, seed in (
-        (k, a.experiment, s) for a in asked for k, s in zip(a.run_keys(), a.seeds, strict=True)
-    ):
+    for key, task in ((k, task) for a in asked for k, task in a.tasks()):
         done = finished_run(place, key) if place is not None else None
         if done is not None:
             runs[key] = done
         else:
-            todo[key] = (experiment, seed)
+            todo[key] = task
     if todo:
         n_jobs = min(len(todo), (os.cpu_count() or 1) if jobs == -1 else jobs)
         tasks, keys = list(todo.values()), list(todo)
@@ -125,14 +125,20 @@ def _with_earlier(folder: Path, asked: list[Asked]) -> list[Asked]:
     return found
 
 
-def run_task(experiment: Experiment, seed: int) -> Run:
-    """One run, in whatever process; its distances are of no use to the next one."""
+def run_task(task: Task) -> Run:
+    """One run, without its traces; its distances are of no use to the next one."""
     from tmlcd_core.knn.distances import distance_cache
 
     try:
-        return experiment.run(seed)
+        run = task.run()
     finally:
         distance_cache.clear()
+    return replace(run, learners={name: replace(one, trace=None) for name, one in run.learners.items()})
+
+
+def run_packed(number: int, packed: bytes) -> tuple[int, Run]:
+    """One run in another process: the learners and drifts that were registered come with it."""
+    return number, run_task(unpack(packed))
 
 
 @contextmanager
@@ -142,17 +148,13 @@ def _finished(todo: list[Task], jobs: int, dask: str | None) -> Iterator[Iterato
         with _dask_runs(todo, dask) as found:
             yield found
     elif jobs == 1:
-        yield ((number, run_task(*task)) for number, task in enumerate(todo))
+        yield ((number, run_task(task)) for number, task in enumerate(todo))
     else:
-        found = parallel(_numbered, [(number, *task) for number, task in enumerate(todo)], jobs)
+        found = parallel(run_packed, [(number, pack(task)) for number, task in enumerate(todo)], jobs)
         try:
             yield found
         finally:
             found.close()
-
-
-def _numbered(number: int, experiment: Experiment, seed: int) -> tuple[int, Run]:
-    return number, run_task(experiment, seed)
 
 
 def parallel(function: Callable[..., Any], arguments: list[tuple], jobs: int) -> Any:
@@ -178,32 +180,36 @@ def _dask_runs(todo: list[Task], address: str) -> Iterator[Iterator[tuple[int, R
             f"no Dask scheduler answers at {address!r} ({error}); start one with `dask scheduler`"
         ) from error
     with client:
-        futures = {
-            client.submit(run_task, *task, key=f"tmlcd-{task[0].key(task[1])}", retries=RETRIES, pure=False): number
-            for number, task in enumerate(todo)
-        }
+        options = {"retries": RETRIES, "pure": False}
+        futures = [client.submit(run_packed, number, pack(task), **options) for number, task in enumerate(todo)]
         try:
-            yield ((futures[future], future.result()) for future in as_completed(list(futures), loop=client.loop))
+            yield (future.result() for future in as_completed(futures, loop=client.loop))
         finally:
-            client.cancel([f for f in futures if not f.done()])
+            client.cancel([one for one in futures if not one.done()])
 
 
 def make_features(tasks: Sequence[Task], jobs: int, progress: Progress = silent) -> None:
     """Make the features that the runs will look for, each once, so that no two processes make the same."""
-    materials: dict[str, SourceMaterial] = {}
-    needs: dict[tuple[str, str], dict[tuple[str, Origin], tuple[Experiment, int]]] = {}
-    for experiment, seed in tasks:
-        way = repr((experiment.data, experiment.scenario.names, sorted(experiment.extractor.items())))
+    materials: dict[str, Material] = {}
+    needs: dict[tuple[str, str], dict[tuple[str, Origin], tuple[Task, int]]] = {}
+    for task in tasks:
+        names = task.scenario.names if task.scenario else (task.words, task.new)
+        way = repr((task.data, names, task.extractor))
         if way not in materials:
-            materials[way] = experiment.material()
-        order = plan(experiment.scenario, materials[way], seed)
+            materials[way] = task.material()
+        material = materials[way]
+        if not isinstance(material, SourceMaterial):
+            continue
+        order = order_labels(task.drawn(material), task.seed)
         for origin in order.origins:
             # All that is made of one word is one piece of work: the word is then spoken once.
-            counts = needs.setdefault((experiment.data, origin.word), {})
-            n = max(order.needed[origin.word], counts.get((way, origin), (experiment, 0))[1])
-            counts[way, origin] = (experiment, n)
+            counts = needs.setdefault((task.data, origin.word), {})
+            n = max(order.needed[origin.word], counts.get((way, origin), (task, 0))[1])
+            counts[way, origin] = (task, n)
     work = [([(one, origin, n) for (_, origin), (one, n) in counts.items()],) for counts in needs.values()]
-    found: Any = (_make(*one) for one in work) if jobs == 1 else parallel(_make, work, jobs)
+    found: Any = (
+        (_make(*one) for one in work) if jobs == 1 else parallel(_make_packed, [(pack(one),) for one in work], jobs)
+    )
     try:
         for done, word in enumerate(found, 1):
             progress(done, len(work), f"features of {word}")
@@ -211,7 +217,11 @@ def make_features(tasks: Sequence[Task], jobs: int, progress: Progress = silent)
         found.close()
 
 
-def _make(pieces: Sequence[tuple[Experiment, Origin, int]]) -> str:
-    for experiment, origin, n in pieces:
-        experiment.material().pool(origin, n)
+def _make_packed(packed: bytes) -> str:
+    return _make(*unpack(packed))
+
+
+def _make(pieces: Sequence[tuple[Task, Origin, int]]) -> str:
+    for task, origin, n in pieces:
+        task.material().pool(origin, n)
     return pieces[0][1].word

@@ -8,6 +8,7 @@ from tmlcd_core.learners.hybrid import HybridTinyKNN
 from tmlcd_core.learners.nn_fc1 import NNFC1, BestOfGrid
 from tmlcd_core.learners.river_learner import RiverLearner
 from tmlcd_core.learners.sam_knn import SAMKNN
+from tmlcd_core.learners.sklearn_learner import SklearnLearner
 from tmlcd_core.learners.stream_learner import StreamLearner
 from tmlcd_core.learners.support_vector_machine import SupportVectorMachine
 from tmlcd_core.learners.trace import Alarm, Trace
@@ -23,6 +24,7 @@ __all__ = [
     "HybridTinyKNN",
     "IncrementalKNN",
     "RiverLearner",
+    "SklearnLearner",
     "StaticKNN",
     "StreamLearner",
     "SupportVectorMachine",

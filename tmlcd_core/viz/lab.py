@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -13,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.curve import TAPS, accuracy_curve
+from tmlcd_core.datasets import Kind
 from tmlcd_core.experiments.evaluation import Metrics, Spread
-from tmlcd_core.experiments.experiment import LearnerRun
-from tmlcd_core.experiments.repetition import Repetition
-from tmlcd_core.experiments.scenario import Origin
+from tmlcd_core.experiments.experiment import Experiment
+from tmlcd_core.experiments.material import Material
+from tmlcd_core.experiments.results import mean_curve
+from tmlcd_core.experiments.runs import LearnerRun, Run
+from tmlcd_core.experiments.scenario import Origin, Scenario
 from tmlcd_core.experiments.stream import Stream
 from tmlcd_core.learners import Trace
 from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY, styles
@@ -25,6 +28,11 @@ from tmlcd_core.viz.written import Part, written
 
 # Classes in the plane: colours that no learner of the paper has, and shapes for those who cannot tell them apart.
 CLASSES = (PURPLE, SKY, OLIVE, PINK, GREY)
+# What a sample of a class is called: by the data, or by the kind of data.
+CONTENTS = {
+    "pack": "the word", "speech": "the word", "digits": "the digit", "points": "a point of",
+    "audio": "a clip of", "image": "an image of", "vector": "a sample of",
+}  # fmt: skip
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
 
 # Metrics worth a row for one run and over runs: field, words, decimals.
@@ -93,13 +101,14 @@ def told(stream: Stream, traces: Mapping[str, Trace]) -> str:
     return " ".join(parts)
 
 
-def bands_of(title: str, repetition: Repetition, threshold: float) -> PlayerRun:
+def bands_of(title: str, runs: Sequence[Run], threshold: float) -> PlayerRun:
     """The mean of several runs for the player, with bands of one standard deviation."""
-    names = repetition.trial.learners
-    taps = taps_for(repetition.length)
+    names = tuple(runs[0].learners)
+    length = min(run.scenario.length for run in runs)
+    taps = taps_for(length)
 
-    def panel(heading: str, short: str, line: Callable[[Trace, LearnerRun], NDArray], **options: Any) -> Panel:
-        curves = {name: repetition.curve(name, line) for name in names}
+    def panel(heading: str, short: str, line: Callable[[LearnerRun], NDArray], **options: Any) -> Panel:
+        curves = {name: mean_curve([line(run.learners[name]) for run in runs]) for name in names}
         shown = {name: curve for name, curve in curves.items() if not np.isnan(curve.mean).all()}
         mean = {name: curve.mean for name, curve in shown.items()}
         return Panel(heading, short, mean, {name: curve.std for name, curve in shown.items()}, **options)
@@ -107,23 +116,23 @@ def bands_of(title: str, repetition: Repetition, threshold: float) -> PlayerRun:
     statistic = panel(
         "CUSUM statistic g",
         "g",
-        lambda trace, run: trace.statistic,
+        lambda run: run.trace.statistic,  # type: ignore[union-attr]
         threshold=threshold,
         threshold_label=f"threshold h = {threshold:g}",
         digits=1,
     )
     panels = (
-        panel(_accuracy_title(taps), "accuracy", lambda _, run: accuracy_curve(run.correct, taps), low=None, high=1.0),
-        panel("Memory: samples in T", "|T|", lambda trace, _: trace.sizes, digits=0),
+        panel(_accuracy_title(taps), "accuracy", lambda run: accuracy_curve(run.correct, taps), low=None, high=1.0),
+        panel("Memory: samples in T", "|T|", lambda run: run.sizes, digits=0),
         readable(statistic),
     )
     return PlayerRun(
         title,
         panels,
         names,
-        changes=tuple(change for change in repetition.changes if change < repetition.length),
+        changes=tuple(change for change in runs[0].changes if change < length),
         x_label="samples seen",
-        alt=f"Mean and standard deviation of {repetition.finished_runs} runs.",
+        alt=f"Mean and standard deviation of {len(runs)} runs.",
     )
 
 
@@ -158,13 +167,35 @@ def _spread(value: Spread, digits: int) -> str:
     return UNKNOWN if math.isnan(value.mean) else f"{value.mean:,.{digits}f} ± {value.std:,.{digits}f}"
 
 
-def origin_in_words(label: str, origin: Origin) -> str:
-    """What a sample truly is: its label, and what stands behind it where that is something else."""
-    said = f", truly “{origin.word}”" if origin.word != label else ""
+def sample_in_words(label: str, origin: Origin, data: str, kind: Kind) -> str:
+    """Content of a sample, its label where that is another, and what disturbs it.
+
+    `data` and `kind` are those of the trial and its material: they decide whether a class is called a word or a digit.
+
+    >>> sample_in_words("up", Origin("stop"), "speech", "audio")
+    'the word “stop”, now labelled “up”'
+    >>> sample_in_words("cat", Origin("cat", "image noise", 0.5), "my/folder", "image")
+    'an image of “cat”, image noise 50%'
+    """
+    noun = CONTENTS.get(data.partition("-")[0], CONTENTS[kind])
+    labelled = f", now labelled “{label}”" if origin.word != label else ""
     disturbed = (
         f", {origin.effect}" + (f" {origin.strength:.0%}" if origin.strength < 1 else "") if origin.effect else ""
     )
-    return f"“{label}”{said}{disturbed}"
+    return f"{noun} “{origin.word}”{labelled}{disturbed}"
+
+
+def shortage_in_words(experiment: Experiment, scenario: Scenario, material: Material) -> str:
+    """How many samples a stream has and why not as many as asked for; nothing if it has them."""
+    asked = experiment.per_class * experiment.classes
+    parts = []
+    if scenario.length < asked:
+        found = experiment.fit(material, {word: material.usable(word, asked) for word in scenario.names})
+        reason = f"the data have {found.samples:,} of “{found.fewest}”, and none is used twice"
+        parts.append(f"The stream has {scenario.length:,} samples instead of {asked:,}: {reason}.")
+    if scenario.train < experiment.train:
+        parts.append(f"Each class begins with {scenario.train:,} samples instead of {experiment.train:,}.")
+    return " ".join(parts)
 
 
 def trace_csv(stream: Stream, traces: Mapping[str, Trace]) -> str:

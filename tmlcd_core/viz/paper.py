@@ -57,20 +57,20 @@ def algorithm_panels(results: Results, configurations: Sequence[Configuration]) 
         looks = styles(one.experiment.learners)
         accuracy = [Line(look, results.accuracy(one.experiment, name)) for name, look in looks.items()]
         sizes = [Line(look, results.sizes(one.experiment, name)) for name, look in looks.items()]
-        found.append(_pair(one.title, accuracy, sizes, one.experiment.scenario.changes))
+        found.append(_pair(one.title, accuracy, sizes, results.runs(one.experiment)[0].changes))
     return found
 
 
 def approximation_panels(results: Results, configurations: Sequence[Configuration]) -> list[Pair]:
     """The Hybrid's variants side by side, for each number of classes."""
     found = []
-    for classes in sorted({one.experiment.scenario.start.size for one in configurations}):
-        group = [one for one in configurations if one.experiment.scenario.start.size == classes]
+    for classes in sorted({one.experiment.classes for one in configurations}):
+        group = [one for one in configurations if one.experiment.classes == classes]
         looks = list(styles(one.title for one in group).values())
         pairs = list(zip(looks, group, strict=True))
         accuracy = [Line(look, results.accuracy(one.experiment, "hybrid")) for look, one in pairs]
         sizes = [Line(look, results.sizes(one.experiment, "hybrid")) for look, one in pairs]
-        title, changes = f"Speech, a class changes, {classes} classes", group[0].experiment.scenario.changes
+        title, changes = f"Speech, a class changes, {classes} classes", results.runs(group[0].experiment)[0].changes
         found.append(_pair(title, accuracy, sizes, changes))
     return found
 

@@ -17,8 +17,8 @@ from tmlcd_core.viz.player import PlayerRun
 
 FILE = "showcase.npz"
 FIELDS = ("predictions", "sizes", "statistic", "detections", "change_points")
-# A trial of two of the pack's words, which swap their meanings half-way: everyone falls, and everyone can recover.
-TRIAL = {"data": "pack", "classes": 2, "drift": "labels-swapped", "per_class": 750, "train": 100, "seed": 1}
+# Two of the pack's words, which swap their meanings half-way: everyone falls, and everyone can recover.
+EXPERIMENT = {"data": "pack", "classes": 2, "drift": "labels-swapped", "per_class": 750, "train": 100, "seed": 1}
 THRESHOLD = 25.0  # h
 
 ALT = (
@@ -31,17 +31,18 @@ ALT = (
 def compute(folder: str | Path = PLACE) -> dict[str, NDArray[Any]]:
     """Run the paper's three learners over the pack of a folder."""
     from tmlcd_core.datasets import load_pack
-    from tmlcd_core.experiments.trial import Trial, pack_material
+    from tmlcd_core.experiments import Experiment
+    from tmlcd_core.experiments.material import pack_material
 
-    trial = Trial(**TRIAL, settings=(("threshold", THRESHOLD),))  # type: ignore[arg-type]
-    stream = trial.stream(pack_material(load_pack(folder)))
+    experiment = Experiment(**EXPERIMENT, settings={"threshold": THRESHOLD})  # type: ignore[arg-type]
+    stream = experiment.stream(pack_material(load_pack(folder)))
     arrays: dict[str, NDArray[Any]] = {
         "labels": stream.y,
         "words": np.array(stream.scenario.start.classes),
         "changes": np.array(stream.changes),
     }
-    for name in trial.learners:
-        trace = trial.learner(name).fit(stream.X0, stream.y0).run(stream.X, stream.y)
+    for name, found in experiment.run_stream(stream).learners.items():
+        trace = found.trace
         arrays |= {f"{name}.{field}": np.asarray(getattr(trace, field)) for field in FIELDS}
     return arrays
 

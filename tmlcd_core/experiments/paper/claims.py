@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tmlcd_core.experiments.evaluation import Spread, spread
-from tmlcd_core.experiments.experiment import LearnerRun
 from tmlcd_core.experiments.paper.configurations import CLASSES, Configuration
 from tmlcd_core.experiments.results import Results
+from tmlcd_core.experiments.runs import LearnerRun
+from tmlcd_core.experiments.scenario import Scenario
 
 LATE = 500  # samples that count as "at the end of a concept"; half of the concept where it is shorter
 Values = dict[str, Spread]  # by case: what was measured
@@ -64,8 +65,16 @@ class Evidence:
     def metric(self, name: str, learner: str, key: str) -> np.ndarray:
         return np.array([getattr(run.metrics, key) for run in self.runs(name, learner)], np.float64)
 
+    def scenario(self, name: str) -> Scenario:
+        """The scenario of the first run; all runs of an experiment are equally long."""
+        return self.results.runs(self.experiments[name])[0].scenario
+
+    def initial(self, name: str) -> int:
+        """Initial samples: 100·λ, the bound of T and W."""
+        return self.scenario(name).train * self.scenario(name).start.size
+
     def change(self, name: str) -> int:
-        return self.experiments[name].scenario.changes[0]
+        return self.scenario(name).changes[0]
 
     def late(self, name: str) -> int:
         """How many samples are "the end" of a concept of this configuration."""
@@ -171,7 +180,7 @@ def _nn_recovers_little(evidence: Evidence) -> Finding:
     for name in ("speech-class-change-3", "speech-class-change-5"):
         lost = []
         for learner in ("nn-fc1", "hybrid"):
-            end = evidence.experiments[name].scenario.length
+            end = evidence.scenario(name).length
             late = evidence.accuracy(name, learner, end - LATE, end)
             lost.append(evidence.metric(name, learner, "accuracy_before") - late)
         values[name] = spread(lost[0] - lost[1])
@@ -198,7 +207,7 @@ def _cit_improves(evidence: Evidence) -> Finding:
     values = {}
     for name in evidence.drifts:
         change, late = evidence.change(name), evidence.late(name)
-        end = evidence.experiments[name].scenario.length
+        end = evidence.scenario(name).length
         for when, begin, stop in (("before", 0, change), ("after", change, end)):
             gain = evidence.accuracy(name, "cit", stop - late, stop) - evidence.accuracy(
                 name, "cit", begin, begin + late
@@ -231,7 +240,7 @@ def _cit_slope(evidence: Evidence) -> Finding:
 def _active_recovers(evidence: Evidence) -> Finding:
     values = {}
     for name in evidence.class_changes:
-        end = evidence.experiments[name].scenario.length
+        end = evidence.scenario(name).length
         late = evidence.accuracy(name, "active", end - evidence.late(name), end)
         values[name] = spread(late / evidence.metric(name, "active", "accuracy_before"))
     return Finding(values, _within(values, 0.95, 9))
@@ -277,7 +286,7 @@ def _cit_ahead(evidence: Evidence, full: bool) -> Values:
     """Accuracy of the Hybrid over that of CIT where the Hybrid's T is full, or where it is not."""
     values = {}
     for name in [n for n in evidence.class_changes if n.startswith("speech")]:
-        bound = evidence.experiments[name].size
+        bound = evidence.initial(name)
         ahead = []
         for hybrid, cit in zip(evidence.runs(name, "hybrid"), evidence.runs(name, "cit"), strict=True):
             known = np.concatenate([[0], hybrid.sizes[:-1]])  # |T| that predicted the sample, not what it made of it
@@ -360,7 +369,7 @@ def _slow_improves(evidence: Evidence) -> Finding:
     values = {}
     for classes in (2, 3):
         name = f"slow-{classes}"
-        change, end = evidence.change(name), evidence.experiments[name].scenario.length
+        change, end = evidence.change(name), evidence.scenario(name).length
         late = evidence.accuracy(name, "hybrid", end - LATE, end)
         values[f"{classes} classes"] = spread(late - evidence.accuracy(name, "hybrid", change, change + LATE))
     return Finding(values, all(v.mean > 0 for v in values.values()))

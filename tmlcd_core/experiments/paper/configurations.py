@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tmlcd_core.datasets import SOURCES
 from tmlcd_core.experiments.experiment import Experiment
-from tmlcd_core.experiments.material import SourceMaterial
-from tmlcd_core.experiments.scenario import make_scenario
-from tmlcd_core.experiments.stream import fitting_sizes
 
 RUNS = 20  # paper, Sec. 7.3
 CLASSES = (2, 3, 5)  # λ of Table 1
@@ -17,6 +14,7 @@ FIGURE_LEARNERS = ("cit", "active", "hybrid", "nn-fc1")
 BOARD_SIZE = 50  # |T| on the boards (paper, Sec. 7.6)
 LOW_RATE = {"sample_rate": 4410, "n_fft": 128, "hop": 128}  # the STM32F401's variant (paper, Sec. 7.6)
 TABLE_TEST = 750  # samples per class to test on; the paper does not say
+IMAGES = 1000  # images per class in a stream, half of them before the change (paper, Sec. 7.3); digits have fewer
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ def figure_configurations() -> list[Configuration]:
     """The five panels of the algorithm figure; `digits` stands in for ImageNet."""
 
     def speech(drift: str, classes: int) -> Experiment:
-        return Experiment("speech", make_scenario(drift, classes), FIGURE_LEARNERS)
+        return Experiment("speech", classes, drift=drift, learners=FIGURE_LEARNERS)
 
     return [
         Configuration("speech-class-change-2", "Speech, a class changes, 2 classes", speech("class-change", 2)),
@@ -50,10 +48,9 @@ def approximation_configurations() -> list[Configuration]:
     """The approximation figure: the Hybrid as before, with |T| = 50, and with |T| = 50 at 4,410 Hz."""
     found = []
     for classes in (2, 3):
-        scenario = make_scenario("class-change", classes)
-        baseline = Experiment("speech", scenario, ("hybrid",))
-        small = Experiment("speech", scenario, ("hybrid",), {"hybrid": {"max_size": BOARD_SIZE}})
-        slow = Experiment("speech", scenario, ("hybrid",), {"hybrid": {"max_size": BOARD_SIZE}}, LOW_RATE)
+        baseline = Experiment("speech", classes, learners=("hybrid",))
+        small = replace(baseline, settings={"hybrid.max_size": BOARD_SIZE})
+        slow = replace(small, extractor=LOW_RATE)
         found += [
             Configuration(f"baseline-{classes}", f"Hybrid, |T| = {100 * classes}, {classes} classes", baseline),
             Configuration(f"small-{classes}", f"Hybrid, |T| = {BOARD_SIZE}, {classes} classes", small),
@@ -66,8 +63,7 @@ def table_configurations() -> list[Configuration]:
     """Table 1: no drift, nobody learns."""
     found = []
     for classes in CLASSES:
-        scenario = make_scenario("none", classes, per_class=TABLE_TEST // 2)
-        experiment = Experiment("speech", scenario, TABLE_LEARNERS)
+        experiment = Experiment("speech", classes, drift="none", per_class=TABLE_TEST, learners=TABLE_LEARNERS)
         found.append(Configuration(f"speech-{classes}", f"Speech, {classes} classes", experiment))
         found += [
             Configuration(f"{name}-{classes}", f"Images ({name}), {classes} classes", images)
@@ -78,9 +74,5 @@ def table_configurations() -> list[Configuration]:
 
 def _images(drift: str, classes: int, learners: tuple[str, ...]) -> list[tuple[str, Experiment]]:
     """The same on every set of images that is on this machine."""
-    found = []
-    for name, info in SOURCES.items():
-        if info.kind == "image" and info.missing() is None:
-            train, per_class = fitting_sizes(SourceMaterial(name), drift)
-            found.append((name, Experiment(name, make_scenario(drift, classes, per_class, train), learners)))
-    return found
+    names = [name for name, info in SOURCES.items() if info.kind == "image" and info.missing() is None]
+    return [(name, Experiment(name, classes, drift=drift, per_class=IMAGES, learners=learners)) for name in names]

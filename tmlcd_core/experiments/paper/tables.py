@@ -62,7 +62,7 @@ def table_1(results: Results, configurations: Sequence[Configuration]) -> list[l
     rows: list[list[Any]] = []
     for one in configurations:
         experiment = one.experiment
-        classes = experiment.scenario.start.size
+        classes = experiment.classes
         speech = experiment.data == "speech"
         for learner in TABLE_LEARNERS:
             metrics = results.metrics(experiment, learner)
@@ -81,15 +81,15 @@ def table_1(results: Results, configurations: Sequence[Configuration]) -> list[l
                     round(size.std, 2),
                     paper.size,
                     round(size.mean - paper.size, 2),
-                    "; ".join(_notes(one, learner)),
+                    "; ".join(_notes(one, learner, results.runs(experiment)[0].scenario.train)),
                 ]
             )
     return rows
 
 
-def _notes(one: Configuration, learner: str) -> Iterator[str]:
+def _notes(one: Configuration, learner: str, train: int) -> Iterator[str]:
     if one.experiment.data != "speech":
-        yield f"another dataset: the paper's is ImageNet, 100 per class; {one.experiment.scenario.train} per class here"
+        yield f"another dataset: the paper's is ImageNet, 100 per class; {train} per class here"
     if learner in BESIDE:
         yield f"a row of ours, beside the paper's {NAMES[BESIDE[learner]]}"
 
