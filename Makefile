@@ -33,20 +33,20 @@ notebooks-refresh: $(VENV)/.notebooks
 
 # The exported C code with GNU's compiler and QEMU as well; `make test` runs it with what PyPI has.
 firmware-test: $(VENV)/.dev arm-tools
-	$(BIN)/python -m pytest -n 2 tests/test_budget.py tests/test_export.py tests/test_firmware.py tests/test_c_fuzz.py
+	$(BIN)/python -m pytest -n 2 tests/mcu/test_budget.py tests/mcu/test_export.py tests/mcu/test_firmware.py tests/mcu/test_c_fuzz.py
 
 # Before a commit, in two minutes on two cores: style, types, and the tests of the algorithms and of the project itself.
-FAST := $(addprefix tests/test_,project.py install.py condense.py knn.py cusum.py calibration.py detectors.py learners.py \
-	state_machine.py bad_input.py river_learner.py river.py svm.py scenarios.py evaluation.py trial.py viz_cusum.py)
+FAST := tests/knn tests/detectors tests/learners tests/streams tests/experiments tests/viz/test_viz_cusum.py \
+	tests/cli/test_compare_extractors.py tests/project/test_project.py tests/project/test_install.py
 check: lint
-	$(BIN)/python -m pytest -n 2 -m "not slow and not browser" $(FAST) tmlcd_core/knn tmlcd_core/drift tmlcd_core/learners
+	$(BIN)/python -m pytest -n 2 -m "not slow and not browser" $(FAST) tmlcd_core/knn tmlcd_core/detectors tmlcd_core/learners
 
 # CapyMOA needs Java and pandas 2: an environment of its own.
 CAPYMOA := .venv-capymoa
 capymoa-test: $(VENV)/.dev
 	test -x $(CAPYMOA)/bin/python || $(PYTHON) -m venv $(CAPYMOA)
 	$(CAPYMOA)/bin/python -m pip install --quiet --disable-pip-version-check ".[capymoa]"
-	TMLCD_CAPYMOA_PYTHON=$(CAPYMOA)/bin/python $(BIN)/python -m pytest tests/test_capymoa.py
+	TMLCD_CAPYMOA_PYTHON=$(CAPYMOA)/bin/python $(BIN)/python -m pytest tests/learners/test_capymoa.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -66,7 +66,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
 screenshots: $(VENV)/.dev browser
-	$(BIN)/python -m benchmarks.screenshots
+	$(BIN)/python -m docs.screenshots
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'

@@ -1,19 +1,20 @@
-"""Start-up and navigation. A page is a script in pages/SECTION/; the list of pages is pages/menu."""
+"""Start-up and navigation. A page is a script in pages/; their list is in pages/shell/navigation.py."""
 
 import streamlit as st
 from starlette.middleware import Middleware
-from streamlit.runtime.pages_manager import PagesManager
 
-from pages.classroom import presenter_switch, presenter_view
-from pages.menu import SHELL, front_door, index_html, navigation
-from pages.microphone.expiry import start_pruning
 from pages.shell.housekeeping import housekeeping
+from pages.shell.index_html import index_html, index_routes
+from pages.shell.navigation import SHELL, navigation
 from pages.shell.preload import start_preloading
+from pages.shell.presenter import presenter_switch, presenter_view
 from pages.shell.request_guard import RequestGuard
+from pages.shell.run_limiter import run_slot
 from pages.shell.security_headers import SecurityHeaders, security_headers
 from pages.shell.start_options import load_plugins, start_options
-from pages.turns import turn
-from pages.widgets import note_arrival
+from pages.shell.streamlit_internals import ignore_pages_folder
+from pages.shell.url_widgets import note_arrival
+from pages.views.microphone.expiry import start_pruning
 
 load_plugins()
 
@@ -25,13 +26,11 @@ if __name__ == "__main__":  # a visitor's run of this script
     page = navigation()
     st.set_page_config(page_title=f"{page.title} · TML-CD Lab")
     note_arrival(page.title)
-    with turn():
+    with run_slot():
         page.run()
     presenter_switch()
 else:  # the server imports this script once, at its start, for `app`
-    # A folder named pages/ makes Streamlit look for scripts in it until a run has called st.navigation:
-    # a deep link to a fresh server would be greeted with "Page not found".
-    PagesManager.uses_pages_directory = False
+    ignore_pages_folder()
     st.secrets.load_if_toml_exists()  # hosting services set environment variables there
     start_pruning()
     start_preloading()
@@ -40,4 +39,4 @@ else:  # the server imports this script once, at its start, for `app`
         Middleware(SecurityHeaders, headers=security_headers(html, options.frame_ancestors)),
         Middleware(RequestGuard, hosts=options.hosts),
     ]
-    app = st.App(__file__, routes=front_door(html), middleware=middleware, lifespan=housekeeping)
+    app = st.App(__file__, routes=index_routes(html), middleware=middleware, lifespan=housekeeping)

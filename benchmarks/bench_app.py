@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.appserver import ROOT, chromium, process_of, processor_seconds, serve
+from tests.support.appserver import ROOT, chromium, process_of, processor_seconds, serve
 
 STAGE = ROOT / "benchmarks" / "player_stage.py"
 PLAY_SECONDS = 5

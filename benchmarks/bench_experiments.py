@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks import sklearn_transcription
-from tmlcd_core.experiments import PAPER
-from tmlcd_core.experiments.paper import figure_configurations
 from tmlcd_core.knn import distance_cache
+from tmlcd_core.learners import PAPER
+from tmlcd_core.paper import figure_configurations
 
 RUNS, OURS, PART = 20, 3, 600  # runs to scale to, runs measured, samples of the transcription measured
 
@@ -25,22 +25,22 @@ def main() -> None:
     for one in figure_configurations():
         if one.experiment.data not in ("speech", "digits"):
             continue
-        experiment, material = one.experiment, one.experiment.material()
+        experiment, feature_pool = one.experiment, one.experiment.feature_pool()
         for seed in range(OURS):  # makes the features that are not there: every seed draws other words
-            replace(experiment, seed=seed).stream(material)
+            replace(experiment, seed=seed).stream(feature_pool)
         for name in PAPER:  # compiles
-            stream = experiment.stream(material)
+            stream = experiment.stream(feature_pool)
             experiment.learner(name, stream.scenario).fit(stream.X0, stream.y0).run(stream.X[:60], stream.y[:60])
         ours = 0.0
         for seed in range(OURS):
             distance_cache.clear()
             start = time.thread_time()
             one_run = replace(experiment, seed=seed)
-            stream = one_run.stream(material)
+            stream = one_run.stream(feature_pool)
             for name in PAPER:
                 one_run.learner(name, stream.scenario).fit(stream.X0, stream.y0).run(stream.X, stream.y)
             ours += time.thread_time() - start
-        stream = experiment.stream(material)
+        stream = experiment.stream(feature_pool)
         size = len(stream.X0)
         n = min(PART, len(stream))
         theirs = 0.0

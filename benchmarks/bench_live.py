@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tmlcd_core.experiments.live import LiveSession, warm_up
 from tmlcd_core.features.voice import VOICE_EXTRACTORS, Take, open_take
+from tmlcd_core.live import LiveSession, warm_up
 
 RATE = 48_000  # Hz, what a browser records at
 WORDS, TAKES, TURNS = 5, 10, 40

@@ -10,7 +10,7 @@ import numpy as np
 import soundfile
 import soxr
 
-from benchmarks.appserver import chromium, serve
+from tests.support.appserver import chromium, serve
 
 TAKES = 12
 RATE = 48_000  # Hz
@@ -26,11 +26,11 @@ SHOWN = """recorder => new Promise(done => {
 
 def microphone_file(path: Path, word: str, takes: int = 8) -> Path:
     """A recording that Chromium plays as its microphone, over and over: one word, said a little differently."""
-    from pages.microphone.ready import ready_clip
+    from pages.views.microphone.sample_clips import sample_clip
 
     parts = []
     for number in range(100, 100 + takes):
-        clip, rate = ready_clip(word, number)
+        clip, rate = sample_clip(word, number)
         parts += [np.zeros(round(PAUSE * RATE)), soxr.resample(clip, rate, RATE)]
     soundfile.write(path, np.concatenate(parts), RATE, subtype="PCM_16")
     return path
@@ -64,19 +64,19 @@ def on_screen(folder: Path) -> list[float]:
 
 def model_alone() -> list[float]:
     """ms of each stage of one warm answer: opening the take, features and votes, learning from it."""
-    from pages.microphone.ready import ready_clip
-    from tmlcd_core.experiments.live import LiveSession, warm_up
+    from pages.views.microphone.sample_clips import sample_clip
     from tmlcd_core.features.voice import open_take
+    from tmlcd_core.live import LiveSession, warm_up
 
     warm_up()
     session = LiveSession(("yes", "no", "up"))
     for number in range(30):
         word = session.words[number % 3]
-        session.teach(word, open_take(ready_clip(word, number)))
+        session.teach(word, open_take(sample_clip(word, number)))
     stages: list[list[float]] = []
     for number in range(100, 130):
         moments = [time.perf_counter()]
-        take = open_take(ready_clip("no", number))
+        take = open_take(sample_clip("no", number))
         moments.append(time.perf_counter())
         answer = session.say(take)
         moments.append(time.perf_counter())

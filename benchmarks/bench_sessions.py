@@ -9,10 +9,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from benchmarks.appserver import process_of, processor_seconds, serve
 from benchmarks.bench_app import TRIVIAL
-from benchmarks.visitor import Visitor
-from pages.menu import PAGES
+from pages.shell.navigation import PAGES
+from tests.support.appserver import process_of, processor_seconds, serve
+from tests.support.visitor import Visitor
 from tmlcd_core import Experiment
 
 SESSIONS = 30

@@ -32,6 +32,14 @@ def gaussian_stream(n0=60, n=400, d=6, classes=3, separation=1.2, change=None, s
     return X0.astype(np.float32), y0, X.astype(np.float32), y
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Features that tests make do not go into the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMLCD_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield tmp_path_factory.getbasetemp()
+
+
 @pytest.fixture
 def make_stream():
     return gaussian_stream

@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tmlcd_core.drift import GeneralizedCusum, calibrate_threshold
+    from tmlcd_core.detectors import GeneralizedCusum, calibrate_threshold
     from tmlcd_core.errors import AudioError, ConfigError, DataError, ExportError, MissingPackageError, TmlcdError
     from tmlcd_core.experiments import Experiment, prequential
     from tmlcd_core.knn import TinyKNN, condense
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "drift": ("GeneralizedCusum", "calibrate_threshold"),
+    "detectors": ("GeneralizedCusum", "calibrate_threshold"),
     "errors": ("AudioError", "ConfigError", "DataError", "ExportError", "MissingPackageError", "TmlcdError"),
     "experiments": ("Experiment", "prequential"),
     "knn": ("TinyKNN", "condense"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tmlcd_core.curve import TAPS, accuracy_curve
+from tmlcd_core.metrics import TAPS, accuracy_curve
 
 RECOVERED = 0.95  # share of the accuracy before the change at which a learner counts as recovered
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core import learners
-from tmlcd_core.drift import ChangeDetector, RiverDetector, cusum
+from tmlcd_core.detectors import ChangeDetector, RiverDetector, cusum
 from tmlcd_core.errors import DataError
 from tmlcd_core.learners.online_start import OnlineStart
 from tmlcd_core.optional_packages import require

@@ -1,8 +1,7 @@
-"""In a classroom: the way in for students on the Home page, and large type for a projector on every page."""
+"""In a classroom: the way in for students on the Home page."""
 
 import os
 import sys
-from pathlib import Path
 
 from tmlcd_core.interrupts import leave_on_interrupt
 
@@ -11,11 +10,7 @@ if sys.argv[0] == "-m":  # `python -m pages.classroom`: Python imports this befo
 
 import streamlit as st
 
-from pages.widgets import checked
-
 ADDRESSES = "TMLCD_CLASSROOM"  # set by `make classroom` for its server: addresses of the app, the usual one first
-PRESENTER = "presenter"
-STYLE = Path(__file__).parent / "presenter.css"
 
 
 def qr_code(text: str) -> str:
@@ -40,22 +35,3 @@ def invitation() -> None:
                 "which this server made for itself so that microphones work: choose **Advanced**, then **Proceed** "
                 "(Chrome, Edge), **Accept the Risk** (Firefox) or **visit this website** (Safari)."
             )
-
-
-def presenter_style() -> str:
-    """Large type and no room for a sidebar from the first moment on, until the switch is turned off."""
-    style = f"{STYLE.read_text(encoding='utf-8')} .stAppViewContainer {{ padding-left: 0 !important; }}"
-    return f"@scope (:root:not(:has(.st-key-{PRESENTER} input:not(:checked)))) {{ {style} }}"
-
-
-def presenter_view() -> None:
-    """Large type and no sidebar, before the page is drawn, if the address or an earlier page has asked for it."""
-    if st.session_state.get(PRESENTER, st.query_params.get(PRESENTER) == "true"):
-        st.set_page_config(initial_sidebar_state="collapsed")
-        st.html(STYLE)
-
-
-def presenter_switch() -> None:
-    """The switch at the end of the sidebar; it stands in the address and holds for every page."""
-    with st.sidebar:
-        checked(st.toggle, "Presenter's view", False, key=PRESENTER, help="Large type, for a projector.")

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
 
+from pages.shell.streamlit_internals import decode_xsrf_token_string, get_script_run_ctx
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.progress import Progress
 

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import streamlit as st
-from streamlit.runtime import get_instance
 
 from pages.shell.computation import close_left
+from pages.shell.streamlit_internals import get_instance
 from pages.shell.uploads import limit_uploads
 from tmlcd_core.memory import give_back
 

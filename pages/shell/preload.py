@@ -5,7 +5,7 @@ import threading
 import time
 
 HEAD_START = 1.0  # s after the server's start: the first page, which needs no learner, goes first
-MODULES = ("numba", "sklearn.neighbors", "tmlcd_core.experiments", "tmlcd_core.viz.lab", "pages.lab.page")
+MODULES = ("numba", "sklearn.neighbors", "tmlcd_core.experiments", "tmlcd_core.viz.lab", "pages.views.drift_lab.page")
 
 
 def preload() -> None:

@@ -11,7 +11,7 @@ APP = Path(__file__).parents[2] / "app.py"
 def serve() -> None:
     """Become the server; the arguments are those of `streamlit run`."""
     leave_on_interrupt()  # also the end of the server: it stops in peace, then hands the signal back
-    from streamlit.web.cli import main
+    from pages.shell.streamlit_internals import main
 
     main(["run", str(APP), *sys.argv[1:]])
 

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable
 
-from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
+from pages.shell.streamlit_internals import MemoryUploadedFileManager, UploadedFile, UploadedFileRec, get_script_run_ctx
 
 MOST_OF_TAB = 100 * 2**20  # bytes
 MOST_OF_ALL = 2**30  # bytes, of all tabs

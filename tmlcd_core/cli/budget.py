@@ -32,11 +32,11 @@ def register(commands: Any) -> None:
 
 
 def _budget(options: argparse.Namespace) -> Report:
-    from tmlcd_core.mcu import FULL_RATE_F401, PAPER_CONFIGURATIONS, Configuration, budget, time_rows, what_fits
+    from tmlcd_core.mcu import FULL_RATE_F401, PAPER_CONFIGURATIONS, FirmwareConfiguration, budget, time_rows, what_fits
 
     boards = _boards(options)
     given = {name: getattr(options, name) for name in SETTINGS if getattr(options, name) is not None}
-    configurations = [Configuration(**given)] if given else [*PAPER_CONFIGURATIONS, FULL_RATE_F401]
+    configurations = [FirmwareConfiguration(**given)] if given else [*PAPER_CONFIGURATIONS, FULL_RATE_F401]
     tables, lines = [], []
     for c in configurations:
         table, fits = budget(c), what_fits(c, boards)

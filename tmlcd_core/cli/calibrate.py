@@ -25,7 +25,7 @@ def register(commands: Any) -> None:
 
 
 def _calibrate(options: argparse.Namespace) -> Report:
-    from tmlcd_core.drift.calibration import calibrate_threshold, threshold_table
+    from tmlcd_core.detectors.calibration import calibrate_threshold, threshold_table
 
     test = {"batch": options.batch, "warmup": options.warmup, "horizon": options.horizon}
     test |= {"direction": options.direction, "random_state": options.seed}

@@ -68,7 +68,7 @@ def _export(options: argparse.Namespace) -> Report:
 
 
 def _export_session(options: argparse.Namespace) -> Report:
-    from tmlcd_core.experiments.live import LiveSession, session_project
+    from tmlcd_core.live import LiveSession, session_project
 
     try:
         if options.model.stat().st_size > LARGEST_SESSION:

@@ -28,15 +28,15 @@ def register(commands: Any) -> None:
 
 def _reproduce(options: argparse.Namespace) -> Report:
     from tmlcd_core.experiments import sweep
-    from tmlcd_core.experiments.paper import (
+    from tmlcd_core.experiments.results import write_text
+    from tmlcd_core.paper import (
         Evidence,
         approximation_configurations,
         figure_configurations,
         judge,
         table_configurations,
     )
-    from tmlcd_core.experiments.paper.tables import CLAIM_HEAD, TABLE_HEAD, claim_rows, table_1, verdict, write_table
-    from tmlcd_core.experiments.results import write_text
+    from tmlcd_core.paper.tables import CLAIM_HEAD, TABLE_HEAD, claim_rows, table_1, verdict, write_table
     from tmlcd_core.viz.paper import algorithm_panels, approximation_panels, to_json, write_figure
 
     if options.runs < 1:

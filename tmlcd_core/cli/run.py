@@ -112,7 +112,7 @@ def _experiment(options: argparse.Namespace) -> Experiment:
 
 
 def _scenario(path: Path) -> Any:
-    from tmlcd_core.experiments import Scenario
+    from tmlcd_core.streams import Scenario
 
     try:
         return Scenario.from_json(path.read_text(encoding="utf-8"))
@@ -122,12 +122,12 @@ def _scenario(path: Path) -> Any:
 
 def _warn_of_broken_files(experiment: Experiment) -> None:
     from tmlcd_core.datasets.folder import left_out
-    from tmlcd_core.experiments import SourceMaterial
+    from tmlcd_core.streams import SourcePool
 
-    material = experiment.material()
-    if isinstance(material, SourceMaterial):
-        experiment.prepare(material, terminal_bar())
-        if told := left_out(material.skipped):
+    feature_pool = experiment.feature_pool()
+    if isinstance(feature_pool, SourcePool):
+        experiment.prepare(feature_pool, terminal_bar())
+        if told := left_out(feature_pool.skipped):
             warnings.warn(f"{told} `tmlcd data check {experiment.data}` lists them all", stacklevel=2)
 
 

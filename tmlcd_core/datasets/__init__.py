@@ -7,7 +7,6 @@ from tmlcd_core.datasets.images import DigitsSource, DownloadedSource, Imagenett
 from tmlcd_core.datasets.load import extract, load
 from tmlcd_core.datasets.pack import Pack, load_pack, make_pack
 from tmlcd_core.datasets.registry import SOURCES, SourceInfo, open_source
-from tmlcd_core.datasets.synthetic import SyntheticStream, gaussian_stream, hyperplane_stream, sea_stream
 from tmlcd_core.datasets.upload import UploadBudget, extract_upload
 
 __all__ = [
@@ -25,16 +24,12 @@ __all__ = [
     "PreparedSource",
     "Source",
     "SourceInfo",
-    "SyntheticStream",
     "UploadBudget",
     "cache_folder",
     "extract",
     "extract_upload",
-    "gaussian_stream",
-    "hyperplane_stream",
     "load",
     "load_pack",
     "make_pack",
     "open_source",
-    "sea_stream",
 ]

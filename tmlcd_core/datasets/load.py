@@ -67,14 +67,16 @@ def load(
         raise ConfigError(f"classes are {classes!r}; name at least one in a list, and none twice")
     if not 0 <= strength <= 1:
         raise ConfigError(f"strength is {strength}; give a number from 0 (none) to 1 (full)")
-    way = _Way(source, extractor, effect, seed)
+    pipeline = _Pipeline(source, extractor, effect, seed)
     counts = {label: source.count(label) for label in classes}
-    shelf = _Shelf(FeatureCache() if cache is None else cache, way, strength)
-    parts = [shelf.fetch(label, count, min(per_class, count)) for label, count in counts.items()]
-    if isinstance(source, PreparedSource) and (short := [part.label for part in parts if part.short]):
+    pipeline_cache = _PipelineCache(FeatureCache() if cache is None else cache, pipeline, strength)
+    parts = [pipeline_cache.fetch(label, count, min(per_class, count)) for label, count in counts.items()]
+    if isinstance(source, PreparedSource) and (
+        short := [class_progress.label for class_progress in parts if class_progress.short]
+    ):
         source.prepare(short, progress)
-    tell = _Tally(progress, sum(part.wanted for part in parts))
-    made = [_class_features(way, strength, part, shelf, tell) for part in parts]
+    counter = _Counter(progress, sum(class_progress.wanted for class_progress in parts))
+    made = [_class_features(pipeline, strength, class_progress, pipeline_cache, counter) for class_progress in parts]
     return Dataset(
         name=source.name,
         X=np.concatenate([X for X, _ in made]),
@@ -105,7 +107,7 @@ def extract(
     >>> extract(DigitsSource(), "3", [7, 0, 7], extractor=None).shape
     (3, 64)
     """
-    way = _Way(source, extractor, effect, seed)
+    pipeline = _Pipeline(source, extractor, effect, seed)
     numbers, count = [int(i) for i in indices], source.count(label)
     if outside := [i for i in numbers if not 0 <= i < count]:
         raise DataError(f"{source.name} has no clip or image {outside[0]} of {label!r}: there are {count}, from 0 on")
@@ -114,9 +116,13 @@ def extract(
     strengths = np.broadcast_to(np.asarray(strength, np.float64), len(numbers))
     blocks = []
     for start in range(0, len(numbers), CHUNK):
-        part = numbers[start : start + CHUNK]
-        blocks.append(way.features(label, source.media(label, part), part, strengths[start : start + CHUNK]))
-        progress(start + len(part), len(numbers), f"features of {label}")
+        class_progress = numbers[start : start + CHUNK]
+        blocks.append(
+            pipeline.features(
+                label, source.media(label, class_progress), class_progress, strengths[start : start + CHUNK]
+            )
+        )
+        progress(start + len(class_progress), len(numbers), f"features of {label}")
     if not blocks:
         raise ConfigError("no indices; name at least one clip or image")
     return np.concatenate(blocks)
@@ -138,8 +144,8 @@ def disturb(
 
 
 @dataclass
-class _Part:
-    """One class on its way: what is known of the first `tried` of its `count` media, `wanted` being asked for."""
+class _ClassProgress:
+    """Progress of one class: what is known of the first `tried` of `count` media, `wanted` being asked for."""
 
     label: str
     count: int
@@ -155,41 +161,51 @@ class _Part:
 
 
 def _class_features(
-    way: _Way, strength: float, part: _Part, shelf: _Shelf, tell: _Tally
+    pipeline: _Pipeline,
+    strength: float,
+    class_progress: _ClassProgress,
+    pipeline_cache: _PipelineCache,
+    counter: _Counter,
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Features and indices of the first `wanted` usable media of a class: what is missing is made and kept."""
-    source, label, cached = way.source, part.label, part.tried
+    source, label, cached = pipeline.source, class_progress.label, class_progress.tried
     if isinstance(source, PartialSource):
-        source.skipped.update(part.skipped)
-    tell.add(min(len(part.index), part.wanted), label)
+        source.skipped.update(class_progress.skipped)
+    counter.add(min(len(class_progress.index), class_progress.wanted), label)
     try:
-        while part.short:
-            turn = range(part.tried, min(part.tried + min(CHUNK, part.wanted - len(part.index)), part.count))
+        while class_progress.short:
+            turn = range(
+                class_progress.tried,
+                min(
+                    class_progress.tried + min(CHUNK, class_progress.wanted - len(class_progress.index)),
+                    class_progress.count,
+                ),
+            )
             if isinstance(source, PartialSource):
                 media, kept, refused = source.read(label, turn)
-                part.skipped |= refused
+                class_progress.skipped |= refused
             else:
                 media, kept = source.media(label, turn), list(turn)
             if kept:
-                part.blocks.append(way.features(label, media, kept, strength))
-                part.index += kept
-            part.tried = turn.stop
-            tell.add(len(kept), label)
+                class_progress.blocks.append(pipeline.features(label, media, kept, strength))
+                class_progress.index += kept
+            class_progress.tried = turn.stop
+            counter.add(len(kept), label)
     finally:  # someone who cancels half-way finds that half the next time
-        X = np.concatenate(part.blocks) if part.blocks else np.empty((0, 0), np.float32)
-        order = np.array(part.index, np.int64)
-        if part.index and part.tried > cached:
-            meta = {"rows": len(order), "tried": part.tried, "skipped": part.skipped}
-            shelf.store(label, {"X": X, "index": order}, meta)
-    if not part.index:
-        reasons = "; ".join(f"{name}: {why}" for name, why in list(part.skipped.items())[:3])
+        X = np.concatenate(class_progress.blocks) if class_progress.blocks else np.empty((0, 0), np.float32)
+        order = np.array(class_progress.index, np.int64)
+        if class_progress.index and class_progress.tried > cached:
+            meta = {"rows": len(order), "tried": class_progress.tried, "skipped": class_progress.skipped}
+            pipeline_cache.store(label, {"X": X, "index": order}, meta)
+    if not class_progress.index:
+        reasons = "; ".join(f"{name}: {why}" for name, why in list(class_progress.skipped.items())[:3])
         raise DataError(f"class {label!r} of {source.name} has no usable clip or image ({reasons or 'it is empty'})")
-    return X[: part.wanted], order[: part.wanted]
+    return X[: class_progress.wanted], order[: class_progress.wanted]
 
 
 @dataclass(frozen=True)
-class _Way:
-    """The way from one source's media to features."""
+class _Pipeline:
+    """The pipeline from one source's media to features."""
 
     source: Source
     extractor: Extractor | None
@@ -218,33 +234,35 @@ class _Way:
         return self.extractor.transform(_resampled(media, self.source.sample_rate, self.extractor.sample_rate))
 
 
-class _Shelf:
-    """The cached classes of one way at one strength; none at all if they could not be told from others."""
+class _PipelineCache:
+    """The cached classes of one pipeline at one strength; none at all if they could not be told from others."""
 
-    def __init__(self, cache: FeatureCache, way: _Way, strength: float) -> None:
-        self.cache, self.source = cache, way.source.name
+    def __init__(self, cache: FeatureCache, pipeline: _Pipeline, strength: float) -> None:
+        self.cache, self.source = cache, pipeline.source.name
         disturbed, self.open = "no effect", True
-        if way.effect is not None:
+        if pipeline.effect is not None:
             from tmlcd_core.features import EFFECTS
 
-            disturbed = f"{way.effect.name} {float(strength)!r} {way.seed}"
-            self.open = EFFECTS.get(way.effect.name) is way.effect
-        stem = way.extractor.key if way.extractor is not None else "raw"
-        self.keys = (way.source.key, RECIPE, stem, disturbed)
+            disturbed = f"{pipeline.effect.name} {float(strength)!r} {pipeline.seed}"
+            self.open = EFFECTS.get(pipeline.effect.name) is pipeline.effect
+        stem = pipeline.extractor.key if pipeline.extractor is not None else "raw"
+        self.keys = (pipeline.source.key, RECIPE, stem, disturbed)
 
-    def fetch(self, label: str, count: int, wanted: int) -> _Part:
+    def fetch(self, label: str, count: int, wanted: int) -> _ClassProgress:
         found = self.cache.fetch(self.source, label, self.keys) if self.open else None
         if found is None:
-            return _Part(label, count, wanted)
+            return _ClassProgress(label, count, wanted)
         arrays, meta = found
-        return _Part(label, count, wanted, int(meta["tried"]), [arrays["X"]], arrays["index"].tolist(), meta["skipped"])
+        return _ClassProgress(
+            label, count, wanted, int(meta["tried"]), [arrays["X"]], arrays["index"].tolist(), meta["skipped"]
+        )
 
     def store(self, label: str, arrays: dict[str, NDArray], meta: dict) -> None:
         if self.open:
             self.cache.store(self.source, label, self.keys, arrays, meta)
 
 
-class _Tally:
+class _Counter:
     """Adds up what is done, for `progress`."""
 
     def __init__(self, progress: Progress, total: int) -> None:

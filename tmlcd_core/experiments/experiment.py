@@ -14,16 +14,16 @@ from tmlcd_core.datasets import FeatureCache, load_pack
 from tmlcd_core.datasets.pack import pack_key
 from tmlcd_core.errors import ConfigError, TmlcdError
 from tmlcd_core.experiments import link as links
-from tmlcd_core.experiments.contestants import LEARNERS, PAPER, learner_entry, make_learner, settings_of
-from tmlcd_core.experiments.draws import LARGEST_SEED
-from tmlcd_core.experiments.drifts import PER_CLASS, DriftDetails, drift_kind, make_scenario
-from tmlcd_core.experiments.material import Material, SourceMaterial, pack_material
 from tmlcd_core.experiments.runs import Run, as_learner, prequential
-from tmlcd_core.experiments.scenario import TRAIN, VERY_NOISY, Scenario
-from tmlcd_core.experiments.sizes import Fit, fitting_scenario
-from tmlcd_core.experiments.stream import Stream, compose, order_labels
 from tmlcd_core.features import Extractor
+from tmlcd_core.learners.registry import LEARNERS, PAPER, learner_entry, make_learner, settings_of
 from tmlcd_core.progress import Progress, silent
+from tmlcd_core.streams.draws import LARGEST_SEED
+from tmlcd_core.streams.drifts import PER_CLASS, DriftDetails, drift_kind, make_scenario
+from tmlcd_core.streams.feature_pools import FeaturePool, SourcePool, pack_pool
+from tmlcd_core.streams.scenario import TRAIN, VERY_NOISY, Scenario
+from tmlcd_core.streams.sizes import Fit, fitting_scenario
+from tmlcd_core.streams.stream import Stream, compose, order_labels
 from tmlcd_core.validation import real_number, whole_number
 
 PACK = "pack"  # the data that come with the project
@@ -144,67 +144,67 @@ class Experiment:
 
     # -- the stream --------------------------------------------------------------------------------------------------
 
-    def material(self, cache: FeatureCache | None = None) -> Material:
+    def feature_pool(self, cache: FeatureCache | None = None) -> FeaturePool:
         """The features that the stream is made of; `cache` is the user's unless given."""
         if self.data == PACK:
-            return pack_material(load_pack())
+            return pack_pool(load_pack())
         names = self.scenario.names if self.scenario else (*self.words, *([self.new] if self.new else []))
-        return SourceMaterial(self.data, names, self._extractor(), cache)
+        return SourcePool(self.data, names, self._extractor(), cache)
 
     def _extractor(self) -> Extractor | None:
         return Extractor(**dict(self.extractor)) if self.extractor else None
 
-    def prepare(self, material: Material, progress: Progress = silent) -> Scenario:
+    def prepare(self, feature_pool: FeaturePool, progress: Progress = silent) -> Scenario:
         """The scenario with its classes drawn, as long as asked for or as the data allow.
 
         The features are made on the way, which shows how many media of a folder are of use.
         """
         counts: dict[str, int] = {}
         while True:
-            scenario = self.drawn(material, counts)
+            scenario = self.drawn(feature_pool, counts)
             order = order_labels(scenario, self.seed)
             fewer = {}
-            for origin in order.origins if isinstance(material, SourceMaterial) else ():
-                found = len(material.pool(origin, order.needed[origin.word], progress)[0])  # type: ignore[call-arg]
+            for origin in order.origins if isinstance(feature_pool, SourcePool) else ():
+                found = len(feature_pool.pool(origin, order.needed[origin.word], progress)[0])  # type: ignore[call-arg]
                 if found < order.needed[origin.word]:
                     fewer[origin.word] = found
             if not fewer or self.scenario is not None:
                 return scenario
             counts |= fewer
 
-    def drawn(self, material: Material, usable: Mapping[str, int] | None = None) -> Scenario:
+    def drawn(self, feature_pool: FeaturePool, usable: Mapping[str, int] | None = None) -> Scenario:
         """The scenario with its classes drawn, by what the data say they have, or by how many are `usable`."""
-        return self.fit(material, usable).scenario
+        return self.fit(feature_pool, usable).scenario
 
-    def fit(self, material: Material, usable: Mapping[str, int] | None = None) -> Fit:
+    def fit(self, feature_pool: FeaturePool, usable: Mapping[str, int] | None = None) -> Fit:
         """The same, and the class that makes the stream shorter than asked for, if one does."""
         if self.scenario is not None:
-            return Fit(self.scenario.complete(material.classes, self.seed))
+            return Fit(self.scenario.complete(feature_pool.classes, self.seed))
         words, new = self.words, self.new
         if self.data == PACK and not words:  # made for one change: of its first word into its last
-            words, new = material.classes[:-1][: self.classes], new or material.classes[-1]
-        effect = self.effect or (VERY_NOISY if self.data == "speech" else USUAL_NOISE[material.kind])
+            words, new = feature_pool.classes[:-1][: self.classes], new or feature_pool.classes[-1]
+        effect = self.effect or (VERY_NOISY if self.data == "speech" else USUAL_NOISE[feature_pool.kind])
         details = DriftDetails(new, effect, 1.0 if effect == VERY_NOISY else self.strength)
 
         def make(per_class: int, train: int) -> Scenario:
             where = {"at": self.at, "over": self.over, "words": words, "details": details}
             return make_scenario(self.drift, self.classes, per_class, train, **where)  # type: ignore[arg-type]
 
-        counts = {word: material.count(word) for word in material.classes} | dict(usable or {})
-        return fitting_scenario(make, (self.per_class, self.train), counts, material.name, self.seed)
+        counts = {word: feature_pool.count(word) for word in feature_pool.classes} | dict(usable or {})
+        return fitting_scenario(make, (self.per_class, self.train), counts, feature_pool.name, self.seed)
 
-    def stream(self, material: Material | None = None, progress: Progress = silent) -> Stream:
+    def stream(self, feature_pool: FeaturePool | None = None, progress: Progress = silent) -> Stream:
         """The samples of the run."""
-        material = material or self.material()
-        return compose(self.prepare(material, progress), material, self.seed)
+        feature_pool = feature_pool or self.feature_pool()
+        return compose(self.prepare(feature_pool, progress), feature_pool, self.seed)
 
-    def remedied(self, material: Material, fault: TmlcdError) -> Experiment | None:
+    def remedied(self, feature_pool: FeaturePool, fault: TmlcdError) -> Experiment | None:
         """The experiment with the settings that an error offers as its remedy; None if it could not run either."""
         if not fault.remedy:
             return None
         try:
             better = replace(self, **fault.remedy)
-            better.drawn(material)
+            better.drawn(feature_pool)
         except TmlcdError:
             return None
         return better
@@ -238,9 +238,9 @@ class Experiment:
                 return as_learner(copy.deepcopy(one))
         return make_learner(name, scenario.train * scenario.start.size, self.seed, self._changed(name))
 
-    def run(self, material: Material | None = None, progress: Progress = silent) -> Run:
+    def run(self, feature_pool: FeaturePool | None = None, progress: Progress = silent) -> Run:
         """One run: every learner over the same samples."""
-        return self.run_stream(self.stream(material, progress))
+        return self.run_stream(self.stream(feature_pool, progress))
 
     def run_stream(self, stream: Stream) -> Run:
         """The same over a stream that is there already."""
@@ -330,11 +330,11 @@ class Experiment:
 
     def data_key(self) -> str:
         """Changes whenever the same experiment would give other samples: other files, another recipe or extractor."""
-        material = self.material()
-        if not isinstance(material, SourceMaterial):
+        feature_pool = self.feature_pool()
+        if not isinstance(feature_pool, SourcePool):
             return pack_key()
-        stem = material.extractor.key if material.extractor is not None else ""
-        return f"{material.source.key} {stem}".strip()
+        stem = feature_pool.extractor.key if feature_pool.extractor is not None else ""
+        return f"{feature_pool.source.key} {stem}".strip()
 
 
 def _pairs(values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:

@@ -10,8 +10,8 @@ from typing import Any
 
 from tmlcd_core.datasets import SOURCES
 from tmlcd_core.errors import ConfigError
-from tmlcd_core.experiments.contestants import LEARNERS
-from tmlcd_core.experiments.drifts import DRIFTS
+from tmlcd_core.learners.registry import LEARNERS
+from tmlcd_core.streams.drifts import DRIFTS
 
 REGISTRIES: tuple[dict[str, Any], ...] = (LEARNERS, DRIFTS, SOURCES)
 BUILT_IN = tuple(frozenset(registry) for registry in REGISTRIES)

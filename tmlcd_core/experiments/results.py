@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tmlcd_core.curve import accuracy_curve
 from tmlcd_core.datasets.arrayfile import TEMPORARY, read_arrays, write_arrays
 from tmlcd_core.errors import DataError
 from tmlcd_core.experiments.evaluation import Metrics, Spread, summarise
 from tmlcd_core.experiments.experiment import Experiment
 from tmlcd_core.experiments.runs import LearnerRun, Run
-from tmlcd_core.experiments.scenario import Scenario
+from tmlcd_core.metrics import accuracy_curve
+from tmlcd_core.streams.scenario import Scenario
 
 FORMAT = 2  # of the folder; raised when an older one could not be read any more
 INDEX = "sweep.json"

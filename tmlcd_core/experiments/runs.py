@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.experiments.evaluation import Metrics, evaluate
-from tmlcd_core.experiments.scenario import Scenario
-from tmlcd_core.experiments.stream import Stream
+from tmlcd_core.streams.scenario import Scenario
+from tmlcd_core.streams.stream import Stream
 from tmlcd_core.validation import as_features, whole_number
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from typing import Any
 
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.experiments.experiment import Experiment
-from tmlcd_core.experiments.material import Material, SourceMaterial
 from tmlcd_core.experiments.plugins import pack, unpack
 from tmlcd_core.experiments.results import (
     Asked,
@@ -25,11 +24,12 @@ from tmlcd_core.experiments.results import (
     write_run,
 )
 from tmlcd_core.experiments.runs import Run
-from tmlcd_core.experiments.scenario import Origin
-from tmlcd_core.experiments.stream import order_labels
 from tmlcd_core.interrupts import interrupts_ignored
 from tmlcd_core.optional_packages import require
 from tmlcd_core.progress import Progress, silent
+from tmlcd_core.streams.feature_pools import FeaturePool, SourcePool
+from tmlcd_core.streams.scenario import Origin
+from tmlcd_core.streams.stream import order_labels
 from tmlcd_core.validation import whole_number
 
 RETRIES = 5  # times that a Dask task is given to another worker before it counts as failed
@@ -190,17 +190,17 @@ def _dask_runs(todo: list[Task], address: str) -> Iterator[Iterator[tuple[int, R
 
 def make_features(tasks: Sequence[Task], jobs: int, progress: Progress = silent) -> None:
     """Make the features that the runs will look for, each once, so that no two processes make the same."""
-    materials: dict[str, Material] = {}
+    feature_pools: dict[str, FeaturePool] = {}
     needs: dict[tuple[str, str], dict[tuple[str, Origin], tuple[Task, int]]] = {}
     for task in tasks:
         names = task.scenario.names if task.scenario else (task.words, task.new)
         way = repr((task.data, names, task.extractor))
-        if way not in materials:
-            materials[way] = task.material()
-        material = materials[way]
-        if not isinstance(material, SourceMaterial):
+        if way not in feature_pools:
+            feature_pools[way] = task.feature_pool()
+        feature_pool = feature_pools[way]
+        if not isinstance(feature_pool, SourcePool):
             continue
-        order = order_labels(task.drawn(material), task.seed)
+        order = order_labels(task.drawn(feature_pool), task.seed)
         for origin in order.origins:
             # All that is made of one word is one piece of work: the word is then spoken once.
             counts = needs.setdefault((task.data, origin.word), {})
@@ -223,5 +223,5 @@ def _make_packed(packed: bytes) -> str:
 
 def _make(pieces: Sequence[tuple[Task, Origin, int]]) -> str:
     for task, origin, n in pieces:
-        task.material().pool(origin, n)
+        task.feature_pool().pool(origin, n)
     return pieces[0][1].word

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.errors import AudioError, ConfigError
-from tmlcd_core.features.opening import decoding, open_source
+from tmlcd_core.features.opening import decoding, open_binary
 from tmlcd_core.optional_packages import require
 
 MIN_RATE, MAX_RATE = 4_000, 192_000  # Hz; resampling from an absurd rate would eat the memory
@@ -66,7 +66,7 @@ def _opened(source: str | Path | bytes | BinaryIO) -> Iterator[tuple[Any, str]]:
     require("soundfile")
     import soundfile
 
-    with open_source(source, AudioError) as (file, name):
+    with open_binary(source, AudioError) as (file, name):
         # Decoders of damaged files fail in many ways; whatever they raise, the file is to blame.
         try:
             with soundfile.SoundFile(file) as sound:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.errors import DataError
-from tmlcd_core.features.opening import decoding, open_source
+from tmlcd_core.features.opening import decoding, open_binary
 from tmlcd_core.optional_packages import require
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _opened(source: str | Path | bytes | BinaryIO) -> Iterator[Image]:
     require("PIL")
     from PIL import Image, UnidentifiedImageError
 
-    with open_source(source, DataError) as (file, name):
+    with open_binary(source, DataError) as (file, name):
         # Decoders of damaged files fail in many ways; whatever they raise, the file is to blame.
         try:
             with Image.open(file, formats=FORMATS) as image:

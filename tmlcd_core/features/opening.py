@@ -65,7 +65,7 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def open_source(source: str | Path | bytes | BinaryIO, error: type[DataError]) -> Iterator[tuple[BinaryIO, str]]:
+def open_binary(source: str | Path | bytes | BinaryIO, error: type[DataError]) -> Iterator[tuple[BinaryIO, str]]:
     """The source from its beginning, open for reading, and what to call it in a message."""
     if isinstance(source, bytes | bytearray | memoryview):
         yield BytesIO(source), f"the upload of {len(source)} bytes"

@@ -13,7 +13,7 @@ from tmlcd_core.errors import ConfigError
 from tmlcd_core.knn import kernels
 from tmlcd_core.knn.distances import Distances
 from tmlcd_core.knn.store import Store
-from tmlcd_core.knn.walk import UNBOUNDED, Rule, Walk
+from tmlcd_core.knn.stream_pass import UNBOUNDED, StreamPass, UpdateRule
 from tmlcd_core.validation import as_features, as_labels, one_of, whole_number
 
 REMEMBERED = 64  # sets of indices
@@ -31,12 +31,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_restart)
 
 
-def voting_rule(k: Any, weights: Any) -> Rule:
+def voting_rule(k: Any, weights: Any) -> UpdateRule:
     """The rule that the parameters `k` and `weights` ask for."""
     if isinstance(k, str) and k != "sqrt":
         raise ConfigError(f"k={k!r} must be 'sqrt' or a whole number of at least 1")
     fixed = 0 if isinstance(k, str) else min(whole_number("k", k, 1), UNBOUNDED)
-    return Rule(fixed, one_of("weights", weights, ("uniform", "distance")) == "distance")
+    return UpdateRule(fixed, one_of("weights", weights, ("uniform", "distance")) == "distance")
 
 
 def condense(X: Any, y: Any, k: int | str = "sqrt", weights: str = "uniform") -> NDArray[np.intp]:
@@ -74,7 +74,9 @@ def condense(X: Any, y: Any, k: int | str = "sqrt", weights: str = "uniform") ->
     return condense_codes(X, codes.astype(np.int32), rule, len(classes))
 
 
-def condense_codes(X: NDArray[np.float32], codes: NDArray[np.int32], rule: Rule, n_classes: int) -> NDArray[np.intp]:
+def condense_codes(
+    X: NDArray[np.float32], codes: NDArray[np.int32], rule: UpdateRule, n_classes: int
+) -> NDArray[np.intp]:
     """`condense` for checked arrays; what was condensed lately is remembered, for learners that differ elsewhere."""
     words = np.concatenate([X.ravel().view(np.uint32), codes.view(np.uint32)])
     words.flags.writeable = False  # as a stream's: numba compiles `fingerprint` once
@@ -90,22 +92,22 @@ def condense_codes(X: NDArray[np.float32], codes: NDArray[np.int32], rule: Rule,
     return kept.copy()
 
 
-def _hart(X: NDArray[np.float32], codes: NDArray[np.int32], rule: Rule, n_classes: int) -> NDArray[np.intp]:
+def _hart(X: NDArray[np.float32], codes: NDArray[np.int32], rule: UpdateRule, n_classes: int) -> NDArray[np.intp]:
     truth = codes.copy()
-    walk = Walk(
+    stream_pass = StreamPass(
         X,
         truth,
         Distances(X),
         Store.empty(X.shape[1]),
-        # H itself has no bound: one would let passes add for ever, beyond the room that the walk has
+        # H itself has no bound: one would let passes add for ever, beyond the room that the stream pass has
         rule._replace(add=kernels.ADD_ERRORS, add_probability=1.0, max_size=UNBOUNDED),
         n_classes,
     )
     zero = np.zeros(1, np.int32)
-    walk.become(zero, codes[:1], zero.astype(np.int64))
+    stream_pass.become(zero, codes[:1], zero.astype(np.int64))
     kept = 0
-    while len(walk.ids) > kept:
-        kept = len(walk.ids)
-        truth[walk.ids] = -1  # members of H are not asked again
-        walk.advance_all()
-    return np.sort(walk.ids).astype(np.intp)
+    while len(stream_pass.ids) > kept:
+        kept = len(stream_pass.ids)
+        truth[stream_pass.ids] = -1  # members of H are not asked again
+        stream_pass.advance_all()
+    return np.sort(stream_pass.ids).astype(np.intp)

@@ -28,7 +28,7 @@ HALF_ULP = 2.0**-24  # of float32
 SMALLEST = 2.0**-149  # of float32: what underflows is off by up to half of it
 
 
-class Rule(NamedTuple):
+class UpdateRule(NamedTuple):
     """Settings of the loops: how T votes and which samples join it."""
 
     k: int = 0  # neighbours that vote; 0 = ceil(sqrt(|T|))
@@ -220,7 +220,7 @@ def _true_distance(x: NDArray, id_: int, vectors: Vectors) -> float:
 
 
 @njit(cache=True)
-def _vote(x: NDArray, voters: Voters, vectors: Vectors, rule: Rule, scratch: Scratch, votes: NDArray) -> int:
+def _vote(x: NDArray, voters: Voters, vectors: Vectors, rule: UpdateRule, scratch: Scratch, votes: NDArray) -> int:
     """Fill `votes` (one per class) with those of the k nearest members; returns the class with the most."""
     near, codes, doubtful, exact = voters.near, voters.codes, scratch.doubtful, scratch.exact
     n = near.shape[0]
@@ -291,7 +291,7 @@ def add_chance(rates: NDArray) -> float:
 
 
 @njit(cache=True)
-def _joins(wrong: bool, time: int, rule: Rule, rates: NDArray) -> bool:
+def _joins(wrong: bool, time: int, rule: UpdateRule, rates: NDArray) -> bool:
     """Whether a labelled sample joins T; updates `rates` (short and long error average, labels seen)."""
     joins = rule.add == ADD_ALL or (rule.add == ADD_ERRORS and wrong)
     if joins and rule.add_probability < 1.0:
@@ -310,7 +310,7 @@ def advance(
     labels: Labels,
     block: Block,
     members: Members,
-    rule: Rule,
+    rule: UpdateRule,
     rates: NDArray,
     results: Results,
     start: int,
@@ -343,7 +343,7 @@ def advance(
 
 @njit(cache=True)
 def step(
-    x: NDArray, truth: int, time: int, queue: Queue, rule: Rule, rates: NDArray, n_classes: int
+    x: NDArray, truth: int, time: int, queue: Queue, rule: UpdateRule, rates: NDArray, n_classes: int
 ) -> tuple[int, int, int]:
     """Test, then train, on one sample x (1, d); returns the predicted class code and the new head and tail of T."""
     head, tail = queue.head, queue.tail

@@ -14,7 +14,7 @@ from tmlcd_core.knn.coded_labels import CodedLabels
 from tmlcd_core.knn.condensing import condense_codes, voting_rule
 from tmlcd_core.knn.distances import Distances
 from tmlcd_core.knn.store import Store
-from tmlcd_core.knn.walk import UNBOUNDED, Rule, Walk
+from tmlcd_core.knn.stream_pass import UNBOUNDED, StreamPass, UpdateRule
 from tmlcd_core.validation import as_features, as_labels, whole_number
 
 
@@ -69,7 +69,7 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
 
     # -- the configuration stage -------------------------------------------------------------------------------------
 
-    def _rule(self) -> Rule:
+    def _rule(self) -> UpdateRule:
         """The checked parameters, as the compiled loop wants them."""
         bound = UNBOUNDED if self.max_size is None else min(whole_number("max_size", self.max_size, 1), UNBOUNDED)
         return voting_rule(self.k, self.weights)._replace(max_size=bound)
@@ -91,7 +91,7 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
         self._start(Store(X[keep], codes[keep], np.zeros(len(keep), np.int64)), classes, rule)
         return self
 
-    def _start(self, store: Store, classes: NDArray, rule: Rule) -> None:
+    def _start(self, store: Store, classes: NDArray, rule: UpdateRule) -> None:
         self._settings = rule
         self._know(classes)
         self.n_features_in_ = store.x.shape[1]
@@ -117,9 +117,11 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
         X = self._rows(X)
         unlabelled = np.full(len(X), -1, np.int32)
         rule = self._settings._replace(add=kernels.ADD_NOTHING)
-        walk = Walk(X, unlabelled, Distances(X, max_bytes=0), self._T, rule, len(self.classes_), votes=True)
-        walk.advance_all()
-        return walk.votes[: len(X)]
+        stream_pass = StreamPass(
+            X, unlabelled, Distances(X, max_bytes=0), self._T, rule, len(self.classes_), votes=True
+        )
+        stream_pass.advance_all()
+        return stream_pass.votes[: len(X)]
 
     def predict(self, X: Any) -> NDArray:
         """The label with the most votes for each sample."""

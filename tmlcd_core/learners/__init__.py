@@ -6,6 +6,7 @@ from tmlcd_core.learners.comparison_learner import ComparisonLearner
 from tmlcd_core.learners.condensing_in_time import CondensingInTime
 from tmlcd_core.learners.hybrid import HybridTinyKNN
 from tmlcd_core.learners.nn_fc1 import NNFC1, BestOfGrid
+from tmlcd_core.learners.registry import LEARNERS, PAPER, LearnerEntry, make_learner, register_learner, settings_of
 from tmlcd_core.learners.river_learner import RiverLearner
 from tmlcd_core.learners.sam_knn import SAMKNN
 from tmlcd_core.learners.sklearn_learner import SklearnLearner
@@ -14,7 +15,9 @@ from tmlcd_core.learners.support_vector_machine import SupportVectorMachine
 from tmlcd_core.learners.trace import Alarm, Trace
 
 __all__ = [
+    "LEARNERS",
     "NNFC1",
+    "PAPER",
     "SAMKNN",
     "ActiveTinyKNN",
     "Alarm",
@@ -23,10 +26,14 @@ __all__ = [
     "CondensingInTime",
     "HybridTinyKNN",
     "IncrementalKNN",
+    "LearnerEntry",
     "RiverLearner",
     "SklearnLearner",
     "StaticKNN",
     "StreamLearner",
     "SupportVectorMachine",
     "Trace",
+    "make_learner",
+    "register_learner",
+    "settings_of",
 ]

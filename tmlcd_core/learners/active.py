@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tmlcd_core.drift.cusum import GeneralizedCusum
-from tmlcd_core.drift.detector import ChangeDetector
+from tmlcd_core.detectors.cusum import GeneralizedCusum
+from tmlcd_core.detectors.detector import ChangeDetector
 from tmlcd_core.learners.stream_learner import StreamLearner, checked_detector
 from tmlcd_core.validation import whole_number
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tmlcd_core.knn import kernels
-from tmlcd_core.knn.walk import Rule
+from tmlcd_core.knn.stream_pass import UpdateRule
 from tmlcd_core.learners.stream_learner import StreamLearner
 
 
@@ -68,5 +68,5 @@ class IncrementalKNN(StreamLearner):
         self.weights = weights
         self.condense = condense
 
-    def _rule(self) -> Rule:
+    def _rule(self) -> UpdateRule:
         return super()._rule()._replace(add=kernels.ADD_ALL)

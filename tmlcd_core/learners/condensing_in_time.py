@@ -6,7 +6,7 @@ from typing import Any
 
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.knn import kernels
-from tmlcd_core.knn.walk import Rule
+from tmlcd_core.knn.stream_pass import UpdateRule
 from tmlcd_core.learners.stream_learner import StreamLearner
 from tmlcd_core.validation import real_number, whole_number
 
@@ -61,11 +61,11 @@ class CondensingInTime(StreamLearner):
         self.condense = condense
         self.random_state = random_state
 
-    def _rule(self) -> Rule:
+    def _rule(self) -> UpdateRule:
         return passive_rule(super()._rule(), self.add_probability, self.random_state)
 
 
-def passive_rule(rule: Rule, add_probability: Any, random_state: Any) -> Rule:
+def passive_rule(rule: UpdateRule, add_probability: Any, random_state: Any) -> UpdateRule:
     """The rule of a learner that takes errors in with this probability."""
     if isinstance(add_probability, str):
         if add_probability != "adaptive":

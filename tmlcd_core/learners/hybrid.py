@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tmlcd_core.drift.cusum import GeneralizedCusum
-from tmlcd_core.drift.detector import ChangeDetector
-from tmlcd_core.knn.walk import Rule
+from tmlcd_core.detectors.cusum import GeneralizedCusum
+from tmlcd_core.detectors.detector import ChangeDetector
+from tmlcd_core.knn.stream_pass import UpdateRule
 from tmlcd_core.learners.condensing_in_time import passive_rule
 from tmlcd_core.learners.stream_learner import StreamLearner, checked_detector
 
@@ -68,7 +68,7 @@ class HybridTinyKNN(StreamLearner):
         self.detector = detector
         self.random_state = random_state
 
-    def _rule(self) -> Rule:
+    def _rule(self) -> UpdateRule:
         return passive_rule(super()._rule(), self.add_probability, self.random_state)
 
     def _new_detector(self) -> ChangeDetector:

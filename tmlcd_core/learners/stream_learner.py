@@ -9,13 +9,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tmlcd_core.drift.detector import FEWEST_SAMPLES, ChangeDetector
+from tmlcd_core.detectors.detector import FEWEST_SAMPLES, ChangeDetector
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.knn.condensing import condense_codes
 from tmlcd_core.knn.distances import BLOCK, distance_cache
 from tmlcd_core.knn.store import Store
+from tmlcd_core.knn.stream_pass import StreamPass, UpdateRule, observe
 from tmlcd_core.knn.tiny_knn import TinyKNN
-from tmlcd_core.knn.walk import Rule, Walk, observe
 from tmlcd_core.learners.trace import Alarm, Trace
 from tmlcd_core.validation import shown, whole_number
 
@@ -34,7 +34,7 @@ class StreamLearner(TinyKNN):
     def _window_size(self) -> int:
         return 0
 
-    def _start(self, store: Store, classes: NDArray, rule: Rule) -> None:
+    def _start(self, store: Store, classes: NDArray, rule: UpdateRule) -> None:
         window = self._window_size()
         detector = self._new_detector()
         super()._start(store, classes, rule)
@@ -64,17 +64,17 @@ class StreamLearner(TinyKNN):
             T, W = self._T.copy(), self._W.copy()
             T.codes, W.codes = self._recode(T.codes, classes), self._recode(W.codes, classes)
             clock = self.time_ + 1
-            walk = Walk(X, truth, distances, T, self._settings, len(classes), clock, rates)
-            statistic, alarms = self._follow(walk, detector, W, len(classes))
-            T, W = walk.store(), _last(walk, W, len(X), self._W_size)
+            stream_pass = StreamPass(X, truth, distances, T, self._settings, len(classes), clock, rates)
+            statistic, alarms = self._follow(stream_pass, detector, W, len(classes))
+            T, W = stream_pass.store(), _last(stream_pass, W, len(X), self._W_size)
         if classes is not self.classes_:
             self._know(classes)
         self._T, self._W, self._rates, self.detector_ = T, W, rates, detector
         self.time_ += len(X)
         self.alarm_ = alarms[-1] if alarms and alarms[-1].time == self.time_ else None
         return Trace(
-            classes[walk.predictions],
-            walk.sizes,
+            classes[stream_pass.predictions],
+            stream_pass.sizes,
             statistic,
             np.array([a.time - clock for a in alarms], np.int64),
             np.array([a.change_time - clock for a in alarms], np.int64),
@@ -82,35 +82,35 @@ class StreamLearner(TinyKNN):
         )
 
     def _follow(
-        self, walk: Walk, detector: ChangeDetector | None, W: Store, n_classes: int
+        self, stream_pass: StreamPass, detector: ChangeDetector | None, W: Store, n_classes: int
     ) -> tuple[NDArray[np.float64], list[Alarm]]:
         """Let T run ahead block by block and the detector look at what it did; on an alarm T is taken back to it."""
-        n = len(walk.X)
+        n = len(stream_pass.X)
         statistic = np.full(n, math.nan)
         alarms: list[Alarm] = []
         start = 0
         while start < n:
             stop = min(start - start % BLOCK + BLOCK, n)
-            before = walk.head, walk.tail, walk.rates.copy()
-            walk.advance(start, stop)
-            alarm = -1 if detector is None else _watch(detector, walk, start, stop, statistic)
+            before = stream_pass.head, stream_pass.tail, stream_pass.rates.copy()
+            stream_pass.advance(start, stop)
+            alarm = -1 if detector is None else _watch(detector, stream_pass, start, stop, statistic)
             if detector is None or alarm < 0:
                 start = stop
                 continue
             if alarm + 1 < stop:
-                walk.head, walk.tail, walk.rates[:] = before
-                walk.advance(start, alarm + 1)
+                stream_pass.head, stream_pass.tail, stream_pass.rates[:] = before
+                stream_pass.advance(start, alarm + 1)
             start = alarm + 1
-            alarms.append(self._adapt(walk, detector, W, start, n_classes))
+            alarms.append(self._adapt(stream_pass, detector, W, start, n_classes))
         return statistic, alarms
 
-    def _adapt(self, walk: Walk, detector: ChangeDetector, W: Store, seen: int, n_classes: int) -> Alarm:
-        """What an alarm raised by sample seen - 1 does to the walk."""
-        before = walk.store()
-        T = self._after_alarm(before, _last(walk, W, seen, self._W_size), detector.change_time, n_classes)
-        walk.become(_ids_of(walk, T), T.codes, T.times)
-        walk.sizes[seen - 1] = len(T)
-        return _alarm(detector, walk.clock + seen - 1, len(before) - len(T))
+    def _adapt(self, stream_pass: StreamPass, detector: ChangeDetector, W: Store, seen: int, n_classes: int) -> Alarm:
+        """What an alarm raised by sample seen - 1 does to the stream pass."""
+        before = stream_pass.store()
+        T = self._after_alarm(before, _last(stream_pass, W, seen, self._W_size), detector.change_time, n_classes)
+        stream_pass.become(_ids_of(stream_pass, T), T.codes, T.times)
+        stream_pass.sizes[seen - 1] = len(T)
+        return _alarm(detector, stream_pass.clock + seen - 1, len(before) - len(T))
 
     def _after_alarm(self, T: Store, W: Store, change_time: int, n_classes: int) -> Store:
         """What replaces T: the window since the change, condensed, or without a window T since the change."""
@@ -203,11 +203,13 @@ def checked_detector(detector: Any) -> ChangeDetector:
     return copy.deepcopy(detector)
 
 
-def _watch(detector: ChangeDetector, walk: Walk, start: int, stop: int, statistic: NDArray[np.float64]) -> int:
+def _watch(
+    detector: ChangeDetector, stream_pass: StreamPass, start: int, stop: int, statistic: NDArray[np.float64]
+) -> int:
     """Show the detector the labelled samples of [start, stop); the index of the first alarm, or -1."""
-    correct = (walk.predictions[start:stop] == walk.truth[start:stop]).tolist()
-    labelled = (walk.truth[start:stop] >= 0).tolist()
-    update, clock = detector.update, walk.clock
+    correct = (stream_pass.predictions[start:stop] == stream_pass.truth[start:stop]).tolist()
+    labelled = (stream_pass.truth[start:stop] >= 0).tolist()
+    update, clock = detector.update, stream_pass.clock
     values = []
     for i, (hit, known) in enumerate(zip(correct, labelled, strict=True), start):
         alarm = known and update(hit, clock + i)
@@ -222,24 +224,24 @@ def _alarm(detector: ChangeDetector, time: int, forgotten: int) -> Alarm:
     return Alarm(time, int(detector.change_time), float(getattr(detector, "accuracy_after", math.nan)), forgotten)
 
 
-def _last(walk: Walk, W: Store, seen: int, size: int) -> Store:
-    """The history window after `seen` samples of the walk: the newest supervised ones, W's before them."""
+def _last(stream_pass: StreamPass, W: Store, seen: int, size: int) -> Store:
+    """The history window after `seen` samples of the stream pass: the newest supervised ones, W's before them."""
     if not size:
         return W
-    newest = np.flatnonzero(walk.truth[:seen] >= 0)[-size:]
+    newest = np.flatnonzero(stream_pass.truth[:seen] >= 0)[-size:]
     older = W.head + max(0, len(W) - (size - len(newest)))
     part = slice(older, W.tail)
     return Store(
-        np.concatenate([W.x[part], walk.X[newest]]),
-        np.concatenate([W.codes[part], walk.truth[newest]]),
-        np.concatenate([W.times[part], newest + walk.clock]),
+        np.concatenate([W.x[part], stream_pass.X[newest]]),
+        np.concatenate([W.codes[part], stream_pass.truth[newest]]),
+        np.concatenate([W.times[part], newest + stream_pass.clock]),
     )
 
 
-def _ids_of(walk: Walk, samples: Store) -> NDArray[np.int32]:
-    """Ids of stored samples: the walk's own by their time, older ones as foreign vectors."""
-    own = samples.times >= walk.clock
+def _ids_of(stream_pass: StreamPass, samples: Store) -> NDArray[np.int32]:
+    """Ids of stored samples: the stream pass's own by their time, older ones as foreign vectors."""
+    own = samples.times >= stream_pass.clock
     ids = np.empty(len(samples), np.int32)
-    ids[own] = samples.times[own] - walk.clock
-    ids[~own] = walk.distances.admit(samples.x[~own])
+    ids[own] = samples.times[own] - stream_pass.clock
+    ids[~own] = stream_pass.distances.admit(samples.x[~own])
     return ids

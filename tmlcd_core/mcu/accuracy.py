@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass, fields
 from functools import lru_cache
 from importlib import resources
 
-from tmlcd_core.mcu.budget import Configuration
+from tmlcd_core.mcu.budget import FirmwareConfiguration
 
 RECORDED = "accuracy.csv"
 WINDOWS = {22_050: 512, 4_410: 128}  # n_fft = hop of the measured rates, as in the paper
@@ -41,7 +41,7 @@ def _row(line: dict[str, str]) -> Accuracy:
     return Accuracy(*(read[str(f.type)](line[f.name]) for f in fields(Accuracy)))
 
 
-def accuracy_of(configuration: Configuration) -> Accuracy | None:
+def accuracy_of(configuration: FirmwareConfiguration) -> Accuracy | None:
     """The measurement nearest to `configuration` in |T|; None if nothing like it was measured.
 
     Sound and plane of 16 bits (layouts `compact` and `streamed`) cost less than the error of these measurements, so
@@ -49,9 +49,9 @@ def accuracy_of(configuration: Configuration) -> Accuracy | None:
 
     Examples
     --------
-    >>> accuracy_of(Configuration(layout="streamed", store="uint8")).samples
+    >>> accuracy_of(FirmwareConfiguration(layout="streamed", store="uint8")).samples
     50
-    >>> accuracy_of(Configuration(n_fft=256)) is None
+    >>> accuracy_of(FirmwareConfiguration(n_fft=256)) is None
     True
     """
     c = configuration

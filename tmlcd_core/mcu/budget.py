@@ -36,7 +36,7 @@ FUSED_TABLE = 4 * 49 * 256
 
 
 @dataclass(frozen=True)
-class Configuration:
+class FirmwareConfiguration:
     """What is to run on the board.
 
     Parameters
@@ -59,7 +59,7 @@ class Configuration:
 
     Examples
     --------
-    >>> Configuration().features, Configuration(4410, 128, 128).features
+    >>> FirmwareConfiguration().features, FirmwareConfiguration(4410, 128, 128).features
     (715, 153)
     """
 
@@ -128,11 +128,11 @@ class Budget:
 
     Examples
     --------
-    >>> budget(Configuration()).total, budget(Configuration(4410, 128, 128)).total
+    >>> budget(FirmwareConfiguration()).total, budget(FirmwareConfiguration(4410, 128, 128)).total
     (370744, 77140)
     """
 
-    configuration: Configuration
+    configuration: FirmwareConfiguration
     rows: tuple[Row, ...]
 
     @property
@@ -153,7 +153,7 @@ class Budget:
         return self.needed + LINKER_SLACK <= board.ram
 
 
-def budget(configuration: Configuration) -> Budget:
+def budget(configuration: FirmwareConfiguration) -> Budget:
     """The memory of `configuration`, row by row, in the order of the paper's Table 2."""
     c = configuration
     rows: list[Row] = []
@@ -171,7 +171,7 @@ def budget(configuration: Configuration) -> Budget:
     return Budget(c, tuple(rows + _extra_rows(c)))
 
 
-def _sound_rows(c: Configuration) -> list[Row]:
+def _sound_rows(c: FirmwareConfiguration) -> list[Row]:
     audio = {"paper": (c.sample_rate, 4), "compact": (c.sample_rate, 2), "streamed": (c.n_fft, 2)}[c.layout]
     pixels = c.bins * c.frames
     coloured = c.layout == "paper"
@@ -185,7 +185,7 @@ def _sound_rows(c: Configuration) -> list[Row]:
     ]  # fmt: skip
 
 
-def _extra_rows(c: Configuration) -> list[Row]:
+def _extra_rows(c: FirmwareConfiguration) -> list[Row]:
     extras = []
     if c.vector is None:
         extras.append(
@@ -212,7 +212,7 @@ def _extra_rows(c: Configuration) -> list[Row]:
     return extras
 
 
-def flash_bytes(configuration: Configuration, fused: bool) -> int:
+def flash_bytes(configuration: FirmwareConfiguration, fused: bool) -> int:
     """Flash that the exported model takes, from above: tables, the initial T (full), code."""
     c = configuration
     total = CODE + c.samples * (c.features * STORE_BYTES[c.store] + 1)
@@ -222,12 +222,12 @@ def flash_bytes(configuration: Configuration, fused: bool) -> int:
     return total
 
 
-def largest_store(configuration: Configuration, board: Board) -> int:
+def largest_store(configuration: FirmwareConfiguration, board: Board) -> int:
     """The largest |T| with which `configuration` fits `board`; 0 if none does.
 
     Examples
     --------
-    >>> full_rate = Configuration(layout="streamed", store="uint8")
+    >>> full_rate = FirmwareConfiguration(layout="streamed", store="uint8")
     >>> largest_store(full_rate, BOARDS["stm32f401"]) > 50
     True
     """
@@ -255,7 +255,7 @@ class Fit:
     largest: int
 
 
-def what_fits(configuration: Configuration, boards: Iterable[Board] = tuple(BOARDS.values())) -> list[Fit]:
+def what_fits(configuration: FirmwareConfiguration, boards: Iterable[Board] = tuple(BOARDS.values())) -> list[Fit]:
     """One row per board."""
     table = budget(configuration)
     rows = []
@@ -274,13 +274,13 @@ class Bar:
     limit: int
 
 
-def ram_bars(configuration: Configuration, boards: Sequence[Board] = tuple(BOARDS.values())) -> list[Bar]:
+def ram_bars(configuration: FirmwareConfiguration, boards: Sequence[Board] = tuple(BOARDS.values())) -> list[Bar]:
     """The data of the figure: the configuration's rows against each board's RAM."""
     parts = tuple((r.name, r.bytes) for r in budget(configuration).rows if r.bytes)
     return [Bar(b.title, parts, b.ram) for b in boards]
 
 
 # The paper's two configurations, Table 2 (a) and (b).
-PAPER_CONFIGURATIONS = (Configuration(), Configuration(4_410, 128, 128))
+PAPER_CONFIGURATIONS = (FirmwareConfiguration(), FirmwareConfiguration(4_410, 128, 128))
 # Beyond the paper: its full sampling rate on the smallest board.
-FULL_RATE_F401 = Configuration(layout="streamed", store="uint8")
+FULL_RATE_F401 = FirmwareConfiguration(layout="streamed", store="uint8")

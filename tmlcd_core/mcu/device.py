@@ -34,7 +34,7 @@ SYS_OPEN, SYS_WRITE0, SYS_READ, SYS_EXIT = 0x01, 0x04, 0x06, 0x18
 
 
 @dataclass(frozen=True)
-class Step:
+class DeviceStep:
     """What the C code's tml_observe gives; times count from 1."""
 
     prediction: int
@@ -119,9 +119,9 @@ class HostLibrary:
     def reset(self) -> None:
         self._c.tml_reset()
 
-    def observe(self, x: NDArray[np.float32], label: int = -1) -> Step:
+    def observe(self, x: NDArray[np.float32], label: int = -1) -> DeviceStep:
         step = self._c.tml_observe(_pointer(np.ascontiguousarray(x, np.float32)), ctypes.c_int32(label))
-        return Step(*(getattr(step, name) for name, _ in _CStep._fields_))
+        return DeviceStep(*(getattr(step, name) for name, _ in _CStep._fields_))
 
     def predict(self, x: NDArray[np.float32]) -> int:
         return int(self._c.tml_predict(_pointer(np.ascontiguousarray(x, np.float32))))

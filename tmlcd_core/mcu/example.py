@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tmlcd_core.errors import DataError
 from tmlcd_core.knn.class_balance import in_turns
 from tmlcd_core.mcu.boards import Board
-from tmlcd_core.mcu.budget import Configuration
+from tmlcd_core.mcu.budget import FirmwareConfiguration
 from tmlcd_core.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Labelled = tuple[NDArray[np.float32], NDArray]  # clips (n, sample_rate) and the
 WORDS = ("yes", "no")
 CLIPS = 50  # per word that is spoken on the spot
 TO_CHECK = 6  # clips per class that are offered for stream.bin
-PACKED = Configuration()  # the pack's features: 22,050 Hz, n_fft = hop = 512, one filter
+PACKED = FirmwareConfiguration()  # the pack's features: 22,050 Hz, n_fft = hop = 512, one filter
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Example:
     check: Labelled | None
 
 
-def fit_example(configuration: Configuration, progress: Progress = silent) -> Example:
+def fit_example(configuration: FirmwareConfiguration, progress: Progress = silent) -> Example:
     """Fit on the ready-made pack where its features are of this configuration, else on words spoken by eSpeak NG."""
     from tmlcd_core.datasets import load_pack
 
@@ -55,7 +55,9 @@ def fit_example(configuration: Configuration, progress: Progress = silent) -> Ex
     return _spoken(c, progress)
 
 
-def export_example(configuration: Configuration, board: Board, progress: Progress = silent) -> tuple[Firmware, str]:
+def export_example(
+    configuration: FirmwareConfiguration, board: Board, progress: Progress = silent
+) -> tuple[Firmware, str]:
     """The example as a C project in exactly this configuration, and where its data come from."""
     from tmlcd_core.mcu.export import export_firmware
 
@@ -111,7 +113,7 @@ def clips_of(data: Dataset, sample_rate: int) -> Labelled:
     return np.stack(clips), data.y[rows]
 
 
-def _from_pack(c: Configuration, pack: Pack) -> Example:
+def _from_pack(c: FirmwareConfiguration, pack: Pack) -> Example:
     from tmlcd_core.features import Extractor
     from tmlcd_core.features.audio import load_clip
 
@@ -124,7 +126,7 @@ def _from_pack(c: Configuration, pack: Pack) -> Example:
     return Example(model, Extractor(), (pack.new,), about, check)
 
 
-def _spoken(c: Configuration, progress: Progress) -> Example:
+def _spoken(c: FirmwareConfiguration, progress: Progress) -> Example:
     from tmlcd_core.datasets import load
     from tmlcd_core.datasets.speech import SAMPLE_RATE, SpeechSource
     from tmlcd_core.features import Extractor, select_filters

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tmlcd_core.drift import GeneralizedCusum
+from tmlcd_core.detectors import GeneralizedCusum
 from tmlcd_core.errors import ConfigError, DataError, ExportError
 from tmlcd_core.features import Extractor
 from tmlcd_core.knn import TinyKNN
@@ -30,7 +30,7 @@ from tmlcd_core.mcu.budget import (
     STACK,
     STORE_BYTES,
     Budget,
-    Configuration,
+    FirmwareConfiguration,
     budget,
     flash_bytes,
     largest_store,
@@ -128,7 +128,7 @@ class Firmware:
     """
 
     board: Board
-    configuration: Configuration
+    configuration: FirmwareConfiguration
     classes: tuple[str, ...]
     samples_per_class: Mapping[str, int]
     fused: bool
@@ -262,7 +262,7 @@ def export_firmware(
     sound: dict[str, Any] = {"vector": model.n_features_in_}
     if extractor is not None:
         sound = _sound(model, extractor)
-    wanted = Configuration(samples=size, layout=layout, learner=learner, **sound)
+    wanted = FirmwareConfiguration(samples=size, layout=layout, learner=learner, **sound)
     configuration = _choose_store(wanted, store, device)
     fused = _choose_fused(configuration, fused, device)
     _check_memory(configuration, fused, device)
@@ -328,7 +328,7 @@ def _capacity(model: Any, capacity: int | None) -> int:
         raise ConfigError(f"capacity={capacity!r} differs from the model's own bound of {bound}: leave it out")
     if capacity is None:
         raise _refuse("unbounded", value=type(model).__name__)
-    size = Configuration(samples=capacity).samples
+    size = FirmwareConfiguration(samples=capacity).samples
     if len(model) > size:
         raise _refuse("too large", value=len(model), bound=size)
     return size
@@ -372,7 +372,7 @@ def _sound(model: Any, extractor: Extractor) -> dict[str, int]:
     return {name: getattr(extractor, name) for name in names} | {"filters": len(extractor.filters)}
 
 
-def _choose_store(wanted: Configuration, store: str, board: Board) -> Configuration:
+def _choose_store(wanted: FirmwareConfiguration, store: str, board: Board) -> FirmwareConfiguration:
     """`wanted` with the type of T; "auto" is the most precise that fits, or the smallest if none does."""
     choices = list(STORE_BYTES) if store == "auto" else [store]
     for name in choices:
@@ -384,7 +384,7 @@ def _choose_store(wanted: Configuration, store: str, board: Board) -> Configurat
     return configuration
 
 
-def _choose_fused(configuration: Configuration, fused: bool | None, board: Board) -> bool:
+def _choose_fused(configuration: FirmwareConfiguration, fused: bool | None, board: Board) -> bool:
     possible = configuration.vector is None and configuration.layout != "paper"
     if fused is None:
         return possible and flash_bytes(configuration, True) <= board.flash // 2
@@ -393,7 +393,7 @@ def _choose_fused(configuration: Configuration, fused: bool | None, board: Board
     return fused
 
 
-def _check_memory(configuration: Configuration, fused: bool, board: Board) -> None:
+def _check_memory(configuration: FirmwareConfiguration, fused: bool, board: Board) -> None:
     what = f"|T| = {configuration.samples:,} in {configuration.store}, laid out {configuration.layout},"
     if not budget(configuration).fits(board):
         largest = largest_store(configuration, board)
@@ -437,7 +437,7 @@ def quantise(X: NDArray[np.float32], store: str, offset: float, scale: float) ->
 # -- what it should say --------------------------------------------------------------------------
 
 
-def twin_of(model: Any, c: Configuration, offset: float, scale: float) -> StreamLearner:
+def twin_of(model: Any, c: FirmwareConfiguration, offset: float, scale: float) -> StreamLearner:
     """A Python learner that decides as the device does on quantised samples: its T as stored there, all with time 0."""
     settings = {name: value for name, value in model.get_params(deep=False).items() if name != "condense"}
     twin: Any
@@ -451,7 +451,7 @@ def twin_of(model: Any, c: Configuration, offset: float, scale: float) -> Stream
 
 
 def _check(
-    model: Any, c: Configuration, known: NDArray, tables: Tables, offset: float, scale: float,
+    model: Any, c: FirmwareConfiguration, known: NDArray, tables: Tables, offset: float, scale: float,
     clips_or_vectors: ArrayLike, labels: ArrayLike,
 ) -> Check:  # fmt: skip
     samples, given = np.asarray(clips_or_vectors), np.asarray(labels)
@@ -498,7 +498,7 @@ def _fill(template: str, **values: Any) -> str:
 
 
 def _config(
-    model: Any, c: Configuration, fused: bool, n_classes: int, detector: GeneralizedCusum | None,
+    model: Any, c: FirmwareConfiguration, fused: bool, n_classes: int, detector: GeneralizedCusum | None,
     offset: float, scale: float,
 ) -> str:  # fmt: skip
     rows, columns = c.map_shape
@@ -561,7 +561,9 @@ def _config(
     return head + "\n".join(lines) + "\n\n#endif\n"
 
 
-def _constants(model: Any, c: Configuration, classes: NDArray, tables: Tables, offset: float, scale: float) -> str:
+def _constants(
+    model: Any, c: FirmwareConfiguration, classes: NDArray, tables: Tables, offset: float, scale: float
+) -> str:
     T = quantise(model.samples_, c.store, offset, scale)
     codes = np.searchsorted(classes, model.labels_)
     names = ",\n    ".join(_string(str(label)) for label in classes.tolist())
@@ -578,7 +580,7 @@ def _constants(model: Any, c: Configuration, classes: NDArray, tables: Tables, o
     return "\n".join(parts)
 
 
-def _declaration(table: str, c: Configuration) -> str:
+def _declaration(table: str, c: FirmwareConfiguration) -> str:
     in_ram = c.layout == "paper" and table == "filter"  # where the paper counts it
     return f"{'' if in_ram else 'const '}float tml_{table}{SOUND_TABLES[table]}"
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tmlcd_core.features import Extractor
 from tmlcd_core.features.stem import load_stem
-from tmlcd_core.mcu.budget import Configuration
+from tmlcd_core.mcu.budget import FirmwareConfiguration
 
 FULL_SCALE = 32_768  # of int16 samples
 SMALLEST_POWER = np.float32(1e-10)  # as in spectrogram.c, and so are those below
@@ -25,7 +25,7 @@ KERNEL = 7  # rows and columns of the convolution
 Tables = Mapping[str, NDArray[np.float32]]
 
 
-def sound_tables(c: Configuration, extractor: Extractor, fused: bool) -> Tables:
+def sound_tables(c: FirmwareConfiguration, extractor: Extractor, fused: bool) -> Tables:
     """The extractor's constants in float32, by the name they have in the C code after `tml_`.
 
     `window` (n_fft,), `twiddle` (n_fft / 2, 2) and `bias` (filters,); then `fused` (filters, 49, 256), or `viridis`
@@ -52,12 +52,12 @@ def as_int16(clips: NDArray[np.floating]) -> NDArray[np.int16]:
     return np.rint(clips * FULL_SCALE).clip(-FULL_SCALE, FULL_SCALE - 1).astype(np.int16)
 
 
-def board_features(clips: NDArray[np.int16], c: Configuration, tables: Tables) -> NDArray[np.float32]:
+def board_features(clips: NDArray[np.int16], c: FirmwareConfiguration, tables: Tables) -> NDArray[np.float32]:
     """What `tml_extract` gives for clips (n, sample_rate), as (n, features)."""
     return np.stack([_stem(_levels(_decibels(clip, c, tables), c), c, tables) for clip in clips])
 
 
-def _decibels(clip: NDArray[np.int16], c: Configuration, tables: Tables) -> NDArray:
+def _decibels(clip: NDArray[np.int16], c: FirmwareConfiguration, tables: Tables) -> NDArray:
     """Decibels (bins, frames): float32 in the paper's layout, else int16 in steps of 1 / DB_UNITS."""
     paper = c.layout == "paper"
     half = c.n_fft // 2
@@ -120,7 +120,7 @@ def _log2(x: NDArray[np.float32]) -> NDArray[np.float32]:
     return exponent.astype(np.float32) + f(2.88539008) * t * series
 
 
-def _levels(db: NDArray, c: Configuration) -> NDArray[np.intp]:
+def _levels(db: NDArray, c: FirmwareConfiguration) -> NDArray[np.intp]:
     """Levels 0..255 (bins, frames) between the clip's minimum, at most TOP_DB down, and its maximum."""
     low, high = db.min(), db.max()
     if c.layout == "paper":
@@ -132,7 +132,7 @@ def _levels(db: NDArray, c: Configuration) -> NDArray[np.intp]:
     return np.clip(scaled, 0, 255).astype(np.intp)
 
 
-def _stem(levels: NDArray[np.intp], c: Configuration, tables: Tables) -> NDArray[np.float32]:
+def _stem(levels: NDArray[np.intp], c: FirmwareConfiguration, tables: Tables) -> NDArray[np.float32]:
     """Colour, 7x7 convolution of stride 2, ReLU and 3x3 maximum of stride 2, as features (features,)."""
     rows, columns = ((size - 1) // 2 + 1 for size in levels.shape)
     pad = KERNEL // 2

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.mcu.boards import BOARDS, PAPER_TIMES, Board
-from tmlcd_core.mcu.budget import FULL_RATE_F401, PAPER_CONFIGURATIONS, Configuration
+from tmlcd_core.mcu.budget import FULL_RATE_F401, PAPER_CONFIGURATIONS, FirmwareConfiguration
 from tmlcd_core.mcu.device import EmulatedBoard, build_firmware
 
 WARMUP, BATCH = 20, 10  # short ones: the dearest sample is the one that ends a batch with an alarm
@@ -34,7 +34,7 @@ class Case:
 
     name: str
     board: str
-    configuration: Configuration
+    configuration: FirmwareConfiguration
     fused: bool
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tmlcd_core.curve import accuracy_curve
-from tmlcd_core.drift import GeneralizedCusum, ThresholdRow
+from tmlcd_core.detectors import GeneralizedCusum, ThresholdRow
 from tmlcd_core.errors import DataError
+from tmlcd_core.metrics import accuracy_curve
 from tmlcd_core.viz.palette import BLUE, GREY, SEQUENTIAL, VERMILLION
 from tmlcd_core.viz.player import Panel, PlayerRun, readable
-from tmlcd_core.viz.written import Part, axis, axis_key, heading, on_axes, upright, written
+from tmlcd_core.viz.plotly_json import Part, axis, axis_key, heading, on_axes, plotly_figure, upright
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def matrix_figure(state: CusumState) -> Any:
             {"x": v0, "y": 1, "yref": "y domain", "text": "υ₀", "showarrow": False, "xanchor": "left", "yanchor": "top"}
         ],
     }
-    return written([heat, mark], layout)
+    return plotly_figure([heat, mark], layout)
 
 
 def threshold_figure(rows: list[ThresholdRow], threshold: float) -> Any:
@@ -232,7 +232,7 @@ def threshold_figure(rows: list[ThresholdRow], threshold: float) -> Any:
         layout["shapes"].append(upright(threshold, GREY, i))
         layout["annotations"].append(heading(title, sum(domain) / 2, 1.0))
     layout["yaxis"]["tickformat"] = ".0%"
-    return written(data, layout)
+    return plotly_figure(data, layout)
 
 
 def batch_table(state: CusumState) -> dict[str, NDArray[Any]]:

@@ -19,7 +19,7 @@ from tmlcd_core.features.spectrogram import frame_count
 from tmlcd_core.features.stem import IMAGENET_MEAN, IMAGENET_STD, N_FILTERS
 from tmlcd_core.optional_packages import require
 from tmlcd_core.viz.palette import OLIVE, PURPLE, SEQUENTIAL, VERMILLION
-from tmlcd_core.viz.written import Part, axis, axis_key, heading, on_axes, written
+from tmlcd_core.viz.plotly_json import Part, axis, axis_key, heading, on_axes, plotly_figure
 
 FAINT = (1, 99)  # percentiles between which a map is coloured: its edges would drown the word
 DEAD = 1e-3  # |bn1 weight| below which training has switched a filter off
@@ -75,7 +75,7 @@ class Way:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class ChainStep:
     """A step of the chain: its name, the size of what it gives, one sentence, and a figure (Plotly)."""
 
     name: str
@@ -129,7 +129,7 @@ def envelope(values: NDArray, most: int = MAX_POINTS) -> tuple[NDArray, NDArray]
 # ---------------------------------------------------------------- the steps
 
 
-def steps(ways: Sequence[Way]) -> list[Step]:
+def steps(ways: Sequence[Way]) -> list[ChainStep]:
     """The six steps of one way, or of two of the same kind beside each other.
 
     What two ways have in common is drawn once.
@@ -164,7 +164,7 @@ def sizes(extractor: Extractor, shape: Sequence[int]) -> str:
     return " → ".join([*map(_times, along), _times(maps[1:]), f"{int(np.prod(maps)):,}"])
 
 
-def _sound_steps(ways: Sequence[Way]) -> list[Step]:
+def _sound_steps(ways: Sequence[Way]) -> list[ChainStep]:
     rates = " or ".join(f"{rate:,}" for rate in dict.fromkeys(way.extractor.sample_rate for way in ways))
     window = 1000 * ways[0].extractor.n_fft / ways[0].extractor.sample_rate
     loudness = {"range": _limits([way.stages.waveform for way in ways], 0, 100)}
@@ -174,19 +174,19 @@ def _sound_steps(ways: Sequence[Way]) -> list[Step]:
         for way in ways
     ]
     return [
-        Step(
+        ChainStep(
             "Sound",
             _sizes(ways, "waveform"),
             f"One second: the air's pressure, measured {rates} times.",
             _stack(ways, [_wave(way) for way in ways], SECONDS | {"range": [0, 1]}, [loudness] * len(ways)),
         ),
-        Step(
+        ChainStep(
             "Spectrogram",
             _sizes(ways, "decibels"),
             f"How loud each frequency is in windows of {window:.0f} ms, in decibels below the loudest.",
             _stack(ways, [_decibels(way) for way in ways], SECONDS, hertz),
         ),
-        Step(
+        ChainStep(
             "Colours",
             _sizes(ways, "coloured"),
             "The network knows photographs: each loudness becomes red, green and blue.",
@@ -195,7 +195,7 @@ def _sound_steps(ways: Sequence[Way]) -> list[Step]:
     ]
 
 
-def _picture_steps(ways: Sequence[Way]) -> list[Step]:
+def _picture_steps(ways: Sequence[Way]) -> list[ChainStep]:
     told = {
         "image": ("Picture", "As it came: red, green and blue of each pixel."),
         "cropped": ("Crop", "The shorter side is brought to 224 pixels, and the middle is cut out."),
@@ -205,11 +205,11 @@ def _picture_steps(ways: Sequence[Way]) -> list[Step]:
     for stage, (name, text) in told.items():
         pixels = [getattr(way.stages, stage) for way in ways]
         traces = [_picture(_visible(one) if stage == "normalised" else one) for one in pixels]
-        found.append(Step(name, _sizes(ways, stage), text, _stack(ways, traces, HIDDEN, [HIDDEN] * len(ways))))
+        found.append(ChainStep(name, _sizes(ways, stage), text, _stack(ways, traces, HIDDEN, [HIDDEN] * len(ways))))
     return found
 
 
-def _shared_steps(ways: Sequence[Way]) -> list[Step]:
+def _shared_steps(ways: Sequence[Way]) -> list[ChainStep]:
     filters = list(dict.fromkeys(way.filter for way in ways))
     sound = isinstance(ways[0].stages, AudioStages)
     every = [way.features for way in ways]
@@ -220,19 +220,19 @@ def _shared_steps(ways: Sequence[Way]) -> list[Step]:
     numbers = [{"range": _limits(every, 0, 100)}] * len(ways)
     limits = _limits(every, *FAINT)
     return [
-        Step(
+        ChainStep(
             f"Filter {' and '.join(str(number) for number in filters)}",
             "7 × 7 × 3",
             "147 weights slide over the colours in steps of two; the products are summed.",
             filter_figure(filters, upwards=sound),
         ),
-        Step(
+        ChainStep(
             "Feature map",
             " | ".join(dict.fromkeys(_times(way.stages.maps.shape[1:]) for way in ways)),
             "What is below zero becomes zero, and of every 3 × 3 cells the largest stays.",
             _stack(ways, [_map(way, limits) for way in ways], across, up),
         ),
-        Step(
+        ChainStep(
             "Features",
             " | ".join(dict.fromkeys(f"{len(way.features):,}" for way in ways)),
             "The map, row by row: all that a learner ever sees.",
@@ -276,7 +276,9 @@ def _stack(ways: Sequence[Way], traces: Sequence[Part], x: Part, y: Sequence[Par
 
 def _laid_out(data: list[Part], layout: Part, height: int, top: int) -> Any:
     margin = {"l": 6, "r": 6, "t": top, "b": 6}
-    return written(data, layout | {"height": height, "margin": margin, "showlegend": False, "uirevision": "steps"})
+    return plotly_figure(
+        data, layout | {"height": height, "margin": margin, "showlegend": False, "uirevision": "steps"}
+    )
 
 
 def _wave(way: Way) -> Part:

@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tmlcd_core.curve import TAPS, accuracy_curve
 from tmlcd_core.datasets import Kind
 from tmlcd_core.experiments.evaluation import Metrics, Spread
 from tmlcd_core.experiments.experiment import Experiment
-from tmlcd_core.experiments.material import Material
 from tmlcd_core.experiments.results import mean_curve
 from tmlcd_core.experiments.runs import LearnerRun, Run
-from tmlcd_core.experiments.scenario import Origin, Scenario
-from tmlcd_core.experiments.stream import Stream
 from tmlcd_core.learners import Trace
+from tmlcd_core.metrics import TAPS, accuracy_curve
+from tmlcd_core.streams.feature_pools import FeaturePool
+from tmlcd_core.streams.scenario import Origin, Scenario
+from tmlcd_core.streams.stream import Stream
 from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY, styles
 from tmlcd_core.viz.player import UNKNOWN, Panel, PlayerRun, number_text, readable, recovery_text
-from tmlcd_core.viz.written import Part, written
+from tmlcd_core.viz.plotly_json import Part, plotly_figure
 
 # Classes in the plane: colours that no learner of the paper has, and shapes for those who cannot tell them apart.
 CLASSES = (PURPLE, SKY, OLIVE, PINK, GREY)
@@ -170,7 +170,7 @@ def _spread(value: Spread, digits: int) -> str:
 def sample_in_words(label: str, origin: Origin, data: str, kind: Kind) -> str:
     """Content of a sample, its label where that is another, and what disturbs it.
 
-    `data` and `kind` are those of the trial and its material: they decide whether a class is called a word or a digit.
+    `data` and `kind` are those of the feature pool: they decide whether a class is called a word or a digit.
 
     >>> sample_in_words("up", Origin("stop"), "speech", "audio")
     'the word “stop”, now labelled “up”'
@@ -185,12 +185,12 @@ def sample_in_words(label: str, origin: Origin, data: str, kind: Kind) -> str:
     return f"{noun} “{origin.word}”{labelled}{disturbed}"
 
 
-def shortage_in_words(experiment: Experiment, scenario: Scenario, material: Material) -> str:
+def shortage_in_words(experiment: Experiment, scenario: Scenario, feature_pool: FeaturePool) -> str:
     """How many samples a stream has and why not as many as asked for; nothing if it has them."""
     asked = experiment.per_class * experiment.classes
     parts = []
     if scenario.length < asked:
-        found = experiment.fit(material, {word: material.usable(word, asked) for word in scenario.names})
+        found = experiment.fit(feature_pool, {word: feature_pool.usable(word, asked) for word in scenario.names})
         reason = f"the data have {found.samples:,} of “{found.fewest}”, and none is used twice"
         parts.append(f"The stream has {scenario.length:,} samples instead of {asked:,}: {reason}.")
     if scenario.train < experiment.train:
@@ -254,4 +254,4 @@ def plane_figure(samples: Any, labels: Any, classes: Any, here: Any, near: Any, 
         "uirevision": "plane",
         "yaxis": {"scaleanchor": "x"},
     }
-    return written(data, layout)
+    return plotly_figure(data, layout)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tmlcd_core.experiments.live import LiveCurve
-from tmlcd_core.experiments.live.state import TAPS
 from tmlcd_core.features.stem import load_stem
 from tmlcd_core.features.voice import VOICE_RATE, Take
 from tmlcd_core.features.voice.cepstra import mel_power
+from tmlcd_core.live import LiveCurve
+from tmlcd_core.live.state import TAPS
 from tmlcd_core.optional_packages import require
 from tmlcd_core.viz.palette import GREY, styles
 

@@ -13,7 +13,7 @@ from tmlcd_core.mcu import (
     Bar,
     Budget,
     Case,
-    Configuration,
+    FirmwareConfiguration,
     Fit,
     find_board,
     recorded,
@@ -21,7 +21,7 @@ from tmlcd_core.mcu import (
 )
 from tmlcd_core.mcu.boards import KB
 from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY
-from tmlcd_core.viz.written import Part, written
+from tmlcd_core.viz.plotly_json import Part, plotly_figure
 
 # What the bar shows as one part: colours that no learner has, and the rows of the table that belong to it.
 PARTS = {
@@ -57,7 +57,7 @@ def parts_of(bar: Bar) -> dict[str, int]:
     """Bytes of each part that the figure shows; what belongs to none is the rest.
 
     >>> from tmlcd_core.mcu import ram_bars
-    >>> parts = parts_of(ram_bars(Configuration())[0])
+    >>> parts = parts_of(ram_bars(FirmwareConfiguration())[0])
     >>> parts["Training set T"], sum(parts.values()) - parts[REST]
     (143400, 370744)
     """
@@ -102,7 +102,7 @@ def ram_figure(bars: Sequence[Bar]) -> Any:
         "legend": {"orientation": "h", "y": -0.12, "traceorder": "normal"}, "shapes": shapes, "annotations": notes,
         "yaxis": {"title": {"text": "KB of 1,024 bytes"}, "range": [0, 1.17 * highest / KB]},
     }  # fmt: skip
-    return written(data, layout)
+    return plotly_figure(data, layout)
 
 
 def in_words(bars: Sequence[Bar]) -> str:
@@ -112,7 +112,7 @@ def in_words(bars: Sequence[Bar]) -> str:
     return f"{needed[0]:,} bytes are needed; " + ", ".join(said) + "."
 
 
-def accuracy_figure(configuration: Configuration, found: Accuracy | None) -> Any:
+def accuracy_figure(configuration: FirmwareConfiguration, found: Accuracy | None) -> Any:
     """Measured accuracy against |T| for both rates in one type of T; the chosen measurement is marked (Plotly)."""
     looks = {22_050: (PURPLE, "solid", "circle"), 4_410: (OLIVE, "dash", "square")}
     data: list[Part] = []
@@ -136,7 +136,7 @@ def accuracy_figure(configuration: Configuration, found: Accuracy | None) -> Any
         "xaxis": {"title": {"text": "|T|"}, "range": [0, 210]},
         "yaxis": {"title": {"text": "accuracy"}, "tickformat": ".0%"},
     }  # fmt: skip
-    return written(data, layout)
+    return plotly_figure(data, layout)
 
 
 def budget_table(table: Budget) -> dict[str, list[str]]:

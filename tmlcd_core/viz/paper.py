@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.experiments import Curve, Results
-from tmlcd_core.experiments.paper.configurations import Configuration
 from tmlcd_core.optional_packages import require
+from tmlcd_core.paper.configurations import PaperConfiguration
 from tmlcd_core.viz.palette import GREY, Style, styles
-from tmlcd_core.viz.written import Part, axis, axis_key, heading, on_axes, upright, written
+from tmlcd_core.viz.plotly_json import Part, axis, axis_key, heading, on_axes, plotly_figure, upright
 
 MOST_POINTS = 600  # per curve in a figure: what a screen or a page can show, and a small file
 KEPT_POINTS = 150  # per curve in a file of results that is shipped
@@ -31,7 +31,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Panel:
+class FigurePanel:
     """One chart: lines over the samples `x`, and where the changes are."""
 
     title: str
@@ -40,17 +40,17 @@ class Panel:
     changes: tuple[int, ...]
     x: NDArray[np.int64]
 
-    def thinned(self, most: int) -> Panel:
+    def thinned(self, most: int) -> FigurePanel:
         """The same with at most so many points."""
         kept = np.unique(np.linspace(0, len(self.x) - 1, min(len(self.x), most)).round().astype(np.int64))
         lines = [Line(one.style, Curve(one.curve.mean[kept], one.curve.std[kept])) for one in self.lines]
         return replace(self, lines=lines, x=self.x[kept])
 
 
-Pair = tuple[Panel, Panel]  # accuracy and memory
+Pair = tuple[FigurePanel, FigurePanel]  # accuracy and memory
 
 
-def algorithm_panels(results: Results, configurations: Sequence[Configuration]) -> list[Pair]:
+def algorithm_panels(results: Results, configurations: Sequence[PaperConfiguration]) -> list[Pair]:
     """Accuracy and memory of every learner, for each configuration."""
     found = []
     for one in configurations:
@@ -61,7 +61,7 @@ def algorithm_panels(results: Results, configurations: Sequence[Configuration]) 
     return found
 
 
-def approximation_panels(results: Results, configurations: Sequence[Configuration]) -> list[Pair]:
+def approximation_panels(results: Results, configurations: Sequence[PaperConfiguration]) -> list[Pair]:
     """The Hybrid's variants side by side, for each number of classes."""
     found = []
     for classes in sorted({one.experiment.classes for one in configurations}):
@@ -77,7 +77,7 @@ def approximation_panels(results: Results, configurations: Sequence[Configuratio
 
 def _pair(title: str, accuracy: list[Line], sizes: list[Line], changes: tuple[int, ...]) -> Pair:
     x = np.arange(len(sizes[0].curve.mean))
-    return Panel(title, "accuracy", accuracy, changes, x), Panel(title, "|T|, samples", sizes, changes, x)
+    return FigurePanel(title, "accuracy", accuracy, changes, x), FigurePanel(title, "|T|, samples", sizes, changes, x)
 
 
 def to_json(panels: Sequence[Pair]) -> list[list[dict[str, Any]]]:
@@ -85,7 +85,7 @@ def to_json(panels: Sequence[Pair]) -> list[list[dict[str, Any]]]:
     return [[_panel_json(panel.thinned(KEPT_POINTS)) for panel in pair] for pair in panels]
 
 
-def _panel_json(panel: Panel) -> dict[str, Any]:
+def _panel_json(panel: FigurePanel) -> dict[str, Any]:
     lines = [
         {
             **asdict(line.style),
@@ -108,7 +108,7 @@ def from_json(found: Sequence[Sequence[Mapping[str, Any]]]) -> list[Pair]:
     return [(_panel_of(accuracy), _panel_of(sizes)) for accuracy, sizes in found]
 
 
-def _panel_of(found: Mapping[str, Any]) -> Panel:
+def _panel_of(found: Mapping[str, Any]) -> FigurePanel:
     lines = [
         Line(
             Style(one["name"], one["short"], one["colour"], tuple(one["dash"])),
@@ -116,10 +116,10 @@ def _panel_of(found: Mapping[str, Any]) -> Panel:
         )
         for one in found["lines"]
     ]
-    return Panel(found["title"], found["unit"], lines, tuple(found["changes"]), np.array(found["x"], np.int64))
+    return FigurePanel(found["title"], found["unit"], lines, tuple(found["changes"]), np.array(found["x"], np.int64))
 
 
-def interactive(panels: Sequence[Sequence[Panel]]) -> Any:
+def interactive(panels: Sequence[Sequence[FigurePanel]]) -> Any:
     """A Plotly figure of rows of charts: one row for each configuration, accuracy on the left, memory on the right."""
     rows = len(panels)
     gap = 0.25 / rows
@@ -140,17 +140,17 @@ def interactive(panels: Sequence[Sequence[Panel]]) -> Any:
         layout["annotations"].append(heading(f"{panel.title}: {panel.unit}", sum(across) / 2, top))
         layout[axis_key("x", number)] = {"domain": across, "anchor": axis("y", number)}
         layout[axis_key("y", number)] = {"domain": (max(0.0, top - high), top), "anchor": axis("x", number)}
-    return written(data, layout)
+    return plotly_figure(data, layout)
 
 
-def chart(panel: Panel) -> Any:
+def chart(panel: FigurePanel) -> Any:
     """One of these charts alone, for a narrow place, its legend below it."""
     figure = interactive([[panel]])
     legend = {"orientation": "h", "y": -0.12}
     return figure.update_layout(height=CHART, margin={"l": 6, "r": 6, "t": 28, "b": 6}, legend=legend)
 
 
-def in_words(panel: Panel) -> str:
+def in_words(panel: FigurePanel) -> str:
     """A chart for those who cannot see it: where each line begins, and where it ends."""
     ends = [
         f"{line.style.name} from {line.curve.mean[~np.isnan(line.curve.mean)][0]:.3g} to {line.curve.mean[-1]:.3g}"

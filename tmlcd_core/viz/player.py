@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.changes import Judgement, judge
-from tmlcd_core.curve import TAPS, accuracy_curve
 from tmlcd_core.errors import ConfigError
+from tmlcd_core.metrics import TAPS, accuracy_curve
 from tmlcd_core.viz.palette import styles
 
 HIGHEST = 4  # thresholds that a chart with one shows at most

@@ -32,10 +32,10 @@ def compute(folder: str | Path = PLACE) -> dict[str, NDArray[Any]]:
     """Run the paper's three learners over the pack of a folder."""
     from tmlcd_core.datasets import load_pack
     from tmlcd_core.experiments import Experiment
-    from tmlcd_core.experiments.material import pack_material
+    from tmlcd_core.streams.feature_pools import pack_pool
 
     experiment = Experiment(**EXPERIMENT, settings={"threshold": THRESHOLD})  # type: ignore[arg-type]
-    stream = experiment.stream(pack_material(load_pack(folder)))
+    stream = experiment.stream(pack_pool(load_pack(folder)))
     arrays: dict[str, NDArray[Any]] = {
         "labels": stream.y,
         "words": np.array(stream.scenario.start.classes),

@@ -1,0 +1,34 @@
+"""`python -m docs.readme_pictures`: the README's pictures of the running app, taken anew."""
+
+from tests.support.appserver import ROOT, chromium, serve
+
+FOLDER = ROOT / ".github" / "pictures"
+SHOWN = {
+    "drift-lab": "drift-lab?drift=labels-swapped&per_class=750&seed=1",
+    "inside-cusum": "inside-cusum",
+    "stm32": "stm32",
+}
+SIZE = {"width": 1280, "height": 800}
+SETTLE_MS = 1500  # charts fade in
+
+
+def main() -> None:
+    """Open each page, let its run come to the end, and save what is on screen."""
+    with serve() as address, chromium() as browser:
+        for name, link in SHOWN.items():
+            page = browser.new_page(viewport=SIZE)
+            page.goto(f"{address}/{link}")
+            page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+            page.wait_for_selector("h1")
+            if name == "drift-lab":
+                page.wait_for_selector(".player[data-time]").focus()
+                page.keyboard.press("End")
+            page.wait_for_timeout(SETTLE_MS)
+            page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+            page.wait_for_timeout(SETTLE_MS)
+            page.screenshot(path=FOLDER / f"{name}.png")
+            page.close()
+
+
+if __name__ == "__main__":
+    main()

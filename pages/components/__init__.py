@@ -1,0 +1,1 @@
+"""Streamlit components: JavaScript, CSS and a Python wrapper each."""

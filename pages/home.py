@@ -1,0 +1,37 @@
+"""Home: what this is in three sentences and one living picture, and the ways in."""
+
+import streamlit as st
+
+from pages.classroom import invitation
+from pages.components.player import player
+from pages.shell.navigation import page_cards
+from pages.shell.url_widgets import faults_as_messages
+from tmlcd_core.viz import showcase
+from tmlcd_core.viz.player import PlayerRun
+
+# The picture's run as the Drift lab's link.
+SAME_RUN = {"drift": "labels-swapped", "per_class": "750", "seed": "1"}
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def shipped_run() -> PlayerRun:
+    return showcase.load()
+
+
+st.title("Tiny machine learning for concept drift")
+st.markdown(
+    "A microcontroller that learned yesterday's world makes mistakes when the world changes. "
+    "Three tiny nearest-neighbour learners adapt on the device: one **condenses** every mistake into its "
+    "memory, one **tests** its own accuracy and starts afresh at an alarm, one does **both**. "
+    "Here they listen to two spoken words, which half-way swap their meanings: watch them fall and recover."
+)
+invitation()
+with faults_as_messages():
+    player(shipped_run(), "home", start="begin", autoplay=True)
+st.page_link(
+    "pages/drift_lab.py",
+    label="Open this run in the Drift lab and change it",
+    icon=":material/arrow_forward:",
+    query_params=SAME_RUN,
+)
+page_cards()

@@ -1,0 +1,31 @@
+"""The page that the server sends first: Streamlit's own HTML with the shell's style and script."""
+
+from pathlib import Path
+
+import streamlit as st
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
+
+from pages.shell.navigation import PAGES, SHELL
+from pages.shell.presenter import PRESENTER, presenter_style
+from pages.shell.streamlit_internals import get_static_dir
+
+
+def index_html() -> str:
+    """Streamlit's own HTML with the shell's style and script in it: a run would send them late, and the page jump."""
+    head, end, body = Path(get_static_dir(), "index.html").read_text(encoding="utf-8").partition("</head>")
+    style, script = (SHELL.with_suffix(kind).read_text(encoding="utf-8") for kind in (".css", ".js"))
+    return f'{head}<style>{style}</style><script type="module">{script}</script>{end}{body}'
+
+
+def index_routes(html: str) -> list[Route]:
+    """Routes that answer the address of each page with `html`."""
+    head, end, body = html.partition("</head>")
+    base = st.get_option("server.baseUrlPath").strip("/")
+
+    def answer(request: Request) -> HTMLResponse:
+        large = f"<style>{presenter_style()}</style>" if request.query_params.get(PRESENTER) == "true" else ""
+        return HTMLResponse(head + large + end + body, headers={"Cache-Control": "no-cache"})
+
+    return [Route(f"/{base}/{page.url}".replace("//", "/"), answer) for page in PAGES]

@@ -1,0 +1,33 @@
+"""Every use of what Streamlit does not document: to look at first when Streamlit is updated."""
+
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.file_util import get_static_dir
+from streamlit.runtime import get_instance
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
+from streamlit.web.cli import main
+from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
+
+__all__ = [
+    "DeltaGenerator",
+    "MemoryUploadedFileManager",
+    "UploadedFile",
+    "UploadedFileRec",
+    "decode_xsrf_token_string",
+    "get_instance",
+    "get_script_run_ctx",
+    "get_static_dir",
+    "ignore_pages_folder",
+    "main",
+]
+
+
+def ignore_pages_folder() -> None:
+    """Let `st.navigation` alone say which pages there are.
+
+    A folder named pages/ makes Streamlit look for scripts in it until a run has called st.navigation: a deep link to a
+    fresh server would run that script without app.py, or be greeted with "Page not found".
+    """
+    PagesManager.uses_pages_directory = False

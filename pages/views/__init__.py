@@ -1,0 +1,1 @@
+"""The parts of the pages, in a folder named like the page."""

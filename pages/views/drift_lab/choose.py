@@ -1,0 +1,243 @@
+"""The settings of the Drift lab: widgets in, an Experiment out."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.shell.url_widgets import checked, chosen
+from pages.shell.visitor import offers_server_devices
+from pages.views.drift_lab.runs import feature_pool_of
+from pages.views.drift_lab.upload import Upload, local_folder, upload
+from tmlcd_core.datasets import SOURCES, pack
+from tmlcd_core.datasets.speech import WORDS, SpeechSource
+from tmlcd_core.errors import TmlcdError
+from tmlcd_core.experiments import Experiment
+from tmlcd_core.experiments.experiment import PACK
+from tmlcd_core.experiments.link import FOLDER, OLD_LABELS, OTHER, UPLOAD, fields_of_parameters
+from tmlcd_core.features import EFFECTS
+from tmlcd_core.learners import LEARNERS, PAPER
+from tmlcd_core.streams import DRIFTS
+from tmlcd_core.streams.scenario import VERY_NOISY
+from tmlcd_core.viz.palette import styles
+
+SPEECH, POINTS = "speech", "points"
+DATA = {
+    PACK: "Ready-made words",
+    POINTS: "Points in the plane",
+    SPEECH: "Spoken words",
+    "digits": "Handwritten digits",
+    FOLDER: "Folder on this computer",
+    UPLOAD: "Upload a zip",
+}
+# A source that has been added, and one that has been downloaded, goes by the name that the command line knows.
+DATA |= {name: name for name in SOURCES if name not in DATA and not name.startswith(SPEECH)}
+MOST_CLASSES = {PACK: 3, POINTS: 9}
+MOST_WORDS = 11  # ten classes and one that appears
+AUTOMATIC = 0  # a number that means "as in the paper"
+
+Asked = dict[str, list[str]]  # what the widgets say, as the parameters of an address
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the widgets say: an experiment and the upload it is about, or why there is none.
+
+    `waits` tells what is still to be chosen, `fault` what cannot be used.
+    """
+
+    experiment: Experiment | None
+    upload: Upload | None = None
+    waits: str = ""
+    fault: TmlcdError | None = None
+
+
+def choose() -> Chosen:
+    """Draw the widgets, a few above the charts and the rest in the sidebar."""
+    offered = {code: title for code, title in DATA.items() if _offered(code)}
+    with st.container(horizontal=True, vertical_alignment="top"):
+        data = chosen(
+            st.selectbox, "Data", offered, key="data", old=OLD_LABELS, width=200,
+            help="Where the samples of the stream come from.",
+        )  # fmt: skip
+        most = MOST_CLASSES.get(data, 10)
+        classes = checked(
+            st.slider, "Classes (λ)", 2, most, 2, key="lambda", width=135, help="Number of classes to begin with."
+        )
+        kinds = {name: kind.title for name, kind in DRIFTS.items() if _medium(data) != "vector" or not kind.disturbs}
+        told = "  \n".join(f"**{kind.title}**: {kind.about}." for kind in DRIFTS.values())
+        drift = chosen(st.selectbox, "Drift", kinds, key="drift", old=OLD_LABELS, width=200, help=told)
+        threshold = checked(
+            st.slider, "Alarm level (h)", 1.0, 100.0, 25.0, 1.0, key="h", width=135, format="%g",
+            help="The alarm is raised when the CUSUM statistic g reaches h.",
+        )  # fmt: skip
+    asked: Asked = {"data": [data], "lambda": [str(classes)], "drift": [drift], "h": [str(threshold)]}
+    try:
+        own = _data(data, asked)
+        _when(data, asked)
+        _who(asked)
+        for name in (OTHER, "new"):  # no widget has these, a link may
+            asked[name] = st.query_params.get_all(name)
+        return Chosen(Experiment(**fields_of_parameters(asked)), own)
+    except TmlcdError as fault:
+        return Chosen(None, fault=fault)
+    except _Waits as what:
+        return Chosen(None, waits=str(what))
+
+
+class _Waits(Exception):
+    """Something is still to be chosen; the message says what and where."""
+
+
+def _offered(code: str) -> bool:
+    if code == PACK:
+        return (pack.PLACE / pack.FILE).exists()
+    if code in SOURCES:
+        return SOURCES[code].missing() is None
+    return code != FOLDER or offers_server_devices()
+
+
+def _medium(data: str) -> str:
+    """What can be disturbed: sound, images, either (nobody knows before a folder is read), or nothing."""
+    if data == PACK:
+        return "vector"  # its clips are not in it
+    return SOURCES[data].kind if data in SOURCES else "any"
+
+
+def _data(data: str, asked: Asked) -> Upload | None:
+    with st.sidebar.expander("Data", expanded=data not in (PACK, POINTS), icon=":material/database:"):
+        own = None
+        if data == FOLDER:
+            typed = checked(
+                st.text_input, "Folder", key="folder", help="One folder per class, on the machine of this server."
+            )
+            if not typed.strip():
+                raise _Waits(
+                    "Type the path of a folder, with one folder of clips or images per class: “Data” in the sidebar"
+                )
+            _use_folder(asked, local_folder(typed), None)
+        elif data == UPLOAD:
+            own = upload()
+            if own is None:
+                raise _Waits("Upload a zip with one folder of clips or images per class: “Data” in the sidebar")
+            _use_folder(asked, own.path, own.cache)
+        elif data == SPEECH:
+            asked["words"] = _words()
+        asked["per_class"] = [
+            str(checked(
+                st.slider, "Samples per class", 20, 1500, 1500, 10, key="per_class",
+                help="Samples of each class in the stream (paper: 1,500 of sounds, 1,000 of images).",
+            ))
+        ]  # fmt: skip
+        asked["train"] = [
+            str(checked(
+                st.slider, "Initial samples per class", 1, 100, 100, 1, key="train",
+                help="Samples of each class to begin with (paper: 100).",
+            ))
+        ]  # fmt: skip
+        seed = checked(st.number_input, "Seed", 0, 9999, 0, key="seed", help="Equal seeds give equal runs.")
+        asked["seed"] = [str(int(seed))]
+    return own
+
+
+def _use_folder(asked: Asked, path: str, cache: str | None) -> None:
+    """Take the data from a folder, which is opened here: its fault is told before anything else."""
+    feature_pool_of(path, (), cache)
+    asked["data"], asked["folder"] = [FOLDER], [path]
+
+
+def _words() -> list[str]:
+    words = checked(
+        st.multiselect,
+        "Words",
+        list(WORDS),
+        key="words",
+        accept_new_options=True,
+        max_selections=MOST_WORDS,
+        placeholder="Choose or type words",
+        help="The first λ are there from the beginning and the first changes; the next one appears. "
+        "The seed draws the others. Any word can be typed.",
+    )
+    SpeechSource((*words, *(word for word in WORDS if word not in words)))
+    return list(words)
+
+
+def _when(data: str, asked: Asked) -> None:
+    with st.sidebar.expander("Drift", icon=":material/trending_down:"):
+        begins = checked(
+            st.slider, "Drift starts at (% of stream)", 1, 99, 50, 1, key="begins",
+            help="Share of the stream before the drift.",
+        )  # fmt: skip
+        lasts = checked(
+            st.slider, "Drift lasts (% of the rest)", 0, 100, 0, 5, key="over",
+            help="Share of the rest of the stream in which old and new samples come mixed; 0 is abrupt.",
+        )  # fmt: skip
+        asked["begins"], asked["over"] = [str(begins)], [str(lasts)]
+        if not DRIFTS[asked["drift"][0]].disturbs:
+            return
+        kind = feature_pool_of(asked["folder"][0], (), None).kind if "folder" in asked else _medium(data)
+        fitting = [name for name, effect in EFFECTS.items() if effect.kind == kind]
+        effects = [VERY_NOISY, *fitting] if data == SPEECH else fitting
+        effect = checked(st.selectbox, "Noise", effects, key="effect", help=_explained(effects))
+        if effect != effects[0]:  # the usual one goes without saying
+            asked["effect"] = [effect]
+        if effect != VERY_NOISY:
+            strength = checked(st.slider, "Strength (%)", 0, 100, 100, 5, key="strength", help="From none to full.")
+            asked["strength"] = [str(strength)]
+
+
+def _explained(effects: list[str]) -> str:
+    noisy = f"**{VERY_NOISY}**: the paper's noisy variant of the speech commands."
+    return "  \n".join(noisy if e == VERY_NOISY else f"**{e}**: {EFFECTS[e].explanation}" for e in effects)
+
+
+def _who(asked: Asked) -> None:
+    looks = styles(name for name, entry in LEARNERS.items() if entry.in_lab)
+    with st.sidebar.expander("Learners", icon=":material/school:"):
+        asked["learners"] = chosen(
+            st.multiselect, "Learners", {name: look.name for name, look in looks.items()}, default=PAPER,
+            key="learners", old=OLD_LABELS,
+            help="The paper's three, and two that do not adapt: one never learns, one stores everything.",
+        )  # fmt: skip
+        if not asked["learners"]:
+            raise _Waits("Choose at least one learner: “Learners” in the sidebar")
+        numbers: dict[str, Any] = {
+            "k": checked(
+                st.number_input, "Neighbours (k)", AUTOMATIC, 99, AUTOMATIC, key="k",
+                help="Number of neighbours. 0 = √(samples stored), as in the paper.",
+            ),
+            "votes": checked(
+                st.selectbox, "Votes", ["uniform", "distance"], key="votes", help="One each, or 1/distance."
+            ),
+            "condense": checked(
+                st.toggle, "Condense", True, key="condense", help="Hart's algorithm on T, as in the paper."
+            ),
+            "window": checked(
+                st.number_input, "Window (ϖ)", AUTOMATIC, 5000, AUTOMATIC, key="window",
+                help="History window of the Active, largest |T| of the Hybrid. 0 = all initial samples.",
+            ),
+            "p": checked(
+                st.number_input, "Bound (p)", AUTOMATIC, 5000, AUTOMATIC, key="p",
+                help="Largest |T| of Condensing-in-Time; the oldest samples go first. 0 = no limit.",
+            ),
+        }  # fmt: skip
+    with st.sidebar.expander("Change detection", icon=":material/query_stats:"):
+        numbers |= {
+            "n": checked(
+                st.slider, "Batch (n)", 10, 100, 50, 10, key="n", help="Samples that the test takes in at a time."
+            ),
+            "xi": checked(
+                st.slider, "Warm-up (ξ)", 20, 300, 100, 20, key="xi", help="Samples that estimate the accuracy υ₀."
+            ),
+            "grid": checked(
+                st.select_slider, "Grid", [0.005, 0.01, 0.02, 0.05], value=0.01, key="grid",
+                help="Distance between two accuracies υ₁ that could follow a change.",
+            ),
+            "gap": checked(
+                st.slider, "Gap to υ₀", 0.0, 0.2, 0.03, 0.01, key="gap",
+                help="Candidates υ₁ nearer to υ₀ are left out.",
+            ),
+        }  # fmt: skip
+    for name, value in numbers.items():
+        whole = isinstance(value, float) and name in ("k", "window", "p")
+        asked[name] = [str(int(value) if whole else value).lower()]

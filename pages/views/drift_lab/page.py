@@ -1,0 +1,153 @@
+"""The page itself: settings, player, the sample under the cursor, and what can be taken away."""
+
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from pages.components.player import player
+from pages.shell.computation import one_at_a_time
+from pages.shell.streamlit_internals import DeltaGenerator
+from pages.shell.url_widgets import as_text, checked
+from pages.views.drift_lab.choose import DATA, Chosen, choose
+from pages.views.drift_lab.repeat import RUNS, TOGGLE, Bands, bands
+from pages.views.drift_lab.runs import LabRun, feature_pool_of, run, spoken
+from pages.views.drift_lab.sample import sample_view
+from pages.views.drift_lab.upload import Upload
+from tmlcd_core.errors import TmlcdError
+from tmlcd_core.experiments import Experiment
+from tmlcd_core.streams import DRIFTS
+from tmlcd_core.viz.lab import figures, run_of, shortage_in_words, trace_csv
+
+PATIENCE = 0.4  # s before progress is shown: for less it would only flicker
+GOOD = "lab good"
+FIXES = {"classes": ("lambda", "Use {} classes")}  # setting of an error's remedy: the widget it sets, and the button
+
+
+@st.fragment
+def watch(found: LabRun, title: str, several: Bands | None) -> None:
+    """The player and the sample under its cursor: moving it runs this part of the page alone."""
+    shown = several.shown if several else run_of(title, found.stream, found.traces, threshold_of(found), found.tested)
+    sample = player(shown, "lab", start="begin", autoplay=True, reports=True)
+    if sample is not None:
+        sample_view(found, min(sample, len(found.stream) - 1))
+    else:
+        st.caption("Pause, step or scrub: the sample under the cursor appears here, to see and to hear.")
+
+
+def threshold_of(found: LabRun) -> float:
+    return float(dict(found.experiment.settings).get("threshold", 25.0))
+
+
+def run_with_words(experiment: Experiment, own: Upload | None, place: DeltaGenerator) -> LabRun:
+    """Run an experiment, telling in `place` what is being done if it takes a while."""
+    started = time.monotonic()
+
+    def tell(done: int, total: int, what: str) -> None:
+        if time.monotonic() - started > PATIENCE:
+            place.progress(min(1.0, done / max(total, 1)), text=as_text(f"{what[:1].upper()}{what[1:]} …"))
+
+    with one_at_a_time("a run of the Drift lab", tell) as told:
+        found = run(experiment, own, told)
+    place.empty()
+    return found
+
+
+def name_of(found: LabRun) -> str:
+    """A run by what was chosen for it."""
+    data = DATA.get(found.experiment.data, Path(found.experiment.data).name)
+    words = ", ".join(found.scenario.start.classes)
+    drift, shown = DRIFTS[found.experiment.drift].title, found.upload.name if found.upload else data
+    return f"{drift}, {shown} ({words}), h = {threshold_of(found):g}"
+
+
+def tell_problem(problem: TmlcdError | str, chosen: Chosen, good: LabRun | None) -> None:
+    """Say in one message why the settings give no run and whose charts are shown, with a button that helps."""
+    text = str(problem)
+    if chosen.upload is not None:
+        text = text.replace(chosen.upload.path, chosen.upload.name)
+    if chosen.experiment is not None:
+        for kind in DRIFTS.values():  # of a drift in several parts, the part that fails
+            text = text.replace(f"the drift '{kind.name}'", f"“{kind.title}”")
+    text = as_text(text[:1].upper() + text[1:]) + "."
+    if good is not None:
+        text += f"  \nThe charts still show the previous run: {as_text(name_of(good))}."
+    if isinstance(problem, str):
+        st.info(text, icon=":material/arrow_back:")
+        return
+    st.error(text, icon=":material/error:")
+    experiment = chosen.experiment
+    if experiment is None or not problem.remedy:
+        return
+    feature_pool = feature_pool_of(experiment.data, spoken(experiment), chosen.upload.cache if chosen.upload else None)
+    if experiment.remedied(feature_pool, problem):
+        for setting, value in problem.remedy.items():
+            key, label = FIXES[setting]
+            st.button(label.format(value), key=f"fix {setting}", on_click=st.session_state.update, args=({key: value},))
+
+
+def tell_limits(found: LabRun) -> None:
+    """Say what of the data is of no use, and what there is too little of."""
+    for remark in (found.remark, shortage_in_words(found.experiment, found.scenario, found.feature_pool)):
+        if remark:
+            st.caption(as_text(remark))
+    settings = dict(found.experiment.settings)
+    needed = settings.get("warmup", 100) + settings.get("batch", 50)
+    if found.scenario.length < needed:
+        st.info(
+            f"The data give a stream of {found.scenario.length} samples; the test needs {needed} (ξ + n) for its first "
+            "statistic. Choose a smaller warm-up ξ and batch n, or give more data."
+        )
+
+
+def show() -> None:
+    """Everything below the title."""
+    chosen = choose()
+    messages = st.container()
+    # Always there: an element more or less above the player would make it start again. It takes no room (shell.css).
+    place = st.container(key="working").empty()
+    good: LabRun | None = st.session_state.get(GOOD)
+    problem: TmlcdError | str | None = chosen.fault or chosen.waits
+    if chosen.experiment is not None:
+        try:
+            good = st.session_state[GOOD] = run_with_words(chosen.experiment, chosen.upload, place)
+        except TmlcdError as fault:
+            problem = fault
+    if problem:
+        with messages:
+            tell_problem(problem, chosen, good)
+    if good is None:
+        return
+
+    if not problem:
+        with messages:
+            tell_limits(good)
+    title = f"Drift lab: {name_of(good)}"
+    charts = st.container()
+    row = st.container(horizontal=True, vertical_alignment="center")
+    with row:
+        label = f"Average of {RUNS} runs (± 1 standard deviation)"
+        wanted = checked(st.toggle, label, False, key=TOGGLE, help="Seeds one after the other.")
+    several = bands(good, title, threshold_of(good)) if wanted else None
+    with charts:
+        watch(good, title, several)
+    said = replace(good.experiment, runs=RUNS if wanted else 1)
+    said = replace(said, data="the folder that you zipped") if good.upload else said
+    with row:
+        table = partial(as_csv, good)
+        st.download_button("Trace as CSV", table, "trace.csv", "text/csv", icon=":material/table:", on_click="ignore")
+    every = st.expander("All figures", key="figures", on_change="rerun", icon=":material/table_chart:")
+    if every.open:  # while it is closed, nobody waits for it
+        rows = several.table if several else figures(good.metrics)
+        right = {name: st.column_config.TextColumn(alignment="right") for name in list(rows)[1:]}
+        every.dataframe(rows, hide_index=True, height="content", column_config=right)
+    with st.expander("Run as Python, or as a command", icon=":material/code:"):
+        st.code(said.program(), language="python", wrap_lines=True)
+        st.code(said.command(), language="sh", wrap_lines=True)
+        st.caption("Both give the numbers of this page. The address of this page holds all settings, too.")
+
+
+def as_csv(found: LabRun) -> str:
+    return trace_csv(found.stream, found.traces)

@@ -1,0 +1,116 @@
+"""The sample under the cursor: to see, to hear, and what each learner made of it."""
+
+import base64
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from pages.shell.url_widgets import as_text, faults_as_messages
+from pages.views.drift_lab.runs import LabRun
+from tmlcd_core.experiments.inspection import Inspection, Neighbour
+from tmlcd_core.streams.scenario import Origin
+from tmlcd_core.viz.lab import plane_figure, sample_in_words
+from tmlcd_core.viz.medium import picture, wav
+from tmlcd_core.viz.palette import styles
+
+SHOWN = 5  # neighbours
+ROW = 3  # learners side by side: with more, their tables would be cut
+THUMBNAIL = 64  # px
+ORDER = "1 is the nearest, at the top."
+MEDIUM_SHARE = 0.7  # of a learner's column: the width of the sample's picture
+RATE = 22_050  # Hz, of every clip
+
+
+def sample_view(found: LabRun, sample: int) -> None:
+    """Everything about one sample."""
+    stream = found.stream
+    label, origin = str(stream.y[sample]), stream.origins[stream.origin[sample]]
+    told = sample_in_words(label, origin, found.experiment.data, found.feature_pool.kind)
+    st.subheader(f"Sample {sample:,}: {as_text(told)}")
+    with faults_as_messages(), st.spinner("Looking at what each learner knew …"):
+        known = {name: found.inspection(name, sample) for name in found.experiment.learner_names}
+        medium = None if stream.X.shape[1] == 2 else found.feature_pool.medium(origin, int(stream.index[sample]))
+        looks, left = styles(known), list(known.items())
+        shares = [MEDIUM_SHARE] * (medium is not None) + [1] * min(ROW, len(known))
+        while left:
+            columns = st.columns(shares, gap="small")
+            if medium is not None and len(left) == len(known):
+                with columns[0]:
+                    show_medium(medium, label)
+            for column, (name, view) in zip(columns[medium is not None :], left, strict=False):
+                with column:
+                    opinion(found, sample, looks[name].short, view, label)
+            left = left[ROW:]
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def thumbnail(data: str, origin: Origin, index: int, _medium: NDArray) -> str:
+    """A small picture as an address that holds it."""
+    from PIL import Image
+
+    image = Image.fromarray(picture(_medium)).resize((THUMBNAIL, THUMBNAIL))
+    image.save(buffer := io.BytesIO(), format="PNG")
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def show_medium(medium: NDArray, label: str) -> None:
+    """A picture or a spectrogram, and the sound."""
+    heard = medium.ndim == 1
+    what = "Spectrogram: time to the right, frequency upwards." if heard else "The image."
+    st.image(picture(medium), caption=what, width="stretch", alt=f"{what} The sample is labelled “{label}”.")
+    if heard:
+        st.audio(wav(medium, RATE), format="audio/wav", alt=f"Hear the sample, “{label}”")
+
+
+def opinion(found: LabRun, sample: int, name: str, view: Inspection, label: str) -> None:
+    """What one learner said, and the neighbours that made it say so."""
+    right = view.said == label
+    icon = ":material/check_circle:" if right else ":material/cancel:"
+    word = as_text(view.said)
+    st.markdown(f"{icon} **{name}** said “{word}”" + ("" if right else f" instead of “{as_text(label)}”"))
+    near = view.neighbours[:SHOWN]
+    st.caption(f"{len(view.neighbours)} of {view.size} stored samples voted. The {len(near)} nearest:")
+    in_plane = view.plane is not None
+    media = [None if in_plane else found.feature_pool.medium(one.origin, one.index) for one in near]
+    rows: dict[str, Any] = {}
+    if near and not any(medium is None for medium in media):
+        rows["sample"] = [
+            thumbnail(found.experiment.data, one.origin, one.index, np.asarray(medium))
+            for one, medium in zip(near, media, strict=True)
+        ]
+    rows["label"] = [one.label for one in near]
+    rows["age"] = ["initial" if one.age is None else f"{one.age:,}" for one in near]
+    rows["distance"] = [one.distance for one in near]
+    config = {
+        "sample": st.column_config.ImageColumn("", width=48),
+        "label": st.column_config.TextColumn("label", width=56),
+        "age": st.column_config.TextColumn(
+            "age", width=50, alignment="right", help="Samples since it was learned; initial: there from the beginning"
+        ),
+        "distance": st.column_config.NumberColumn(
+            "distance", width=70, format="%.3g", help="Euclidean, between features"
+        ),
+    }
+    st.dataframe(rows, hide_index=True, column_config=config, row_height=44 if "sample" in rows else 30)
+    hear(name, sample, near, media)
+    if view.plane is not None:
+        here = found.stream.X[sample]
+        classes = np.union1d(found.stream.y0, found.stream.y)
+        figure = plane_figure(view.plane, view.labels, classes, here, view.plane[list(view.voters)], name)
+        told = f"T of {name}: {view.size} points of {len(set(view.labels))} classes, the sample and its neighbours."
+        st.plotly_chart(figure, key=f"plane {name}", config={"displayModeBar": False}, alt=told)
+
+
+def hear(name: str, sample: int, near: Sequence[Neighbour], media: Sequence[NDArray | None]) -> None:
+    """One of the neighbours to be heard, where they are sounds."""
+    sounds = {place: medium for place, medium in enumerate(media, 1) if medium is not None and medium.ndim == 1}
+    if not sounds:
+        return
+    chosen = st.segmented_control(f"Hear one, {name}", list(sounds), key=f"hear {name} {sample}", help=ORDER)
+    if chosen in sounds:
+        said = f"Neighbour {chosen} of {name}: {near[chosen - 1].label}"
+        st.audio(wav(sounds[chosen], RATE), format="audio/wav", autoplay=True, alt=said)

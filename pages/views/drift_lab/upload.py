@@ -1,0 +1,136 @@
+"""A visitor's own data: a zip in a folder of the session, or a folder on the machine that runs the server."""
+
+import weakref
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
+
+import streamlit as st
+
+from pages.shell.computation import one_at_a_time, visitor
+from pages.shell.url_widgets import as_text
+from pages.shell.visitor import offers_server_devices
+from tmlcd_core.datasets import FolderSource, UploadBudget, extract_upload
+from tmlcd_core.datasets.folder import left_out
+from tmlcd_core.errors import DataError
+from tmlcd_core.progress import Progress, silent
+
+LIMIT = 10 * 2**20  # bytes; the browser's widget has the same limit, but any client can send anything
+BUDGET = UploadBudget()
+MOST_OF_VISITOR = 3 * BUDGET.bytes  # unpacked, in all tabs
+MOST_OF_ALL = 40 * BUDGET.bytes
+STATE, REFUSED = "lab upload", "lab upload refused"
+
+
+@dataclass(frozen=True)
+class Upload:
+    """An unpacked zip; the folder goes when nobody holds it any more, at the latest with the session."""
+
+    file_id: str
+    name: str
+    folder: TemporaryDirectory
+    told: str
+
+    @property
+    def path(self) -> str:
+        return str(Path(self.folder.name, "upload"))
+
+    @property
+    def cache(self) -> str:
+        """Where its features go: they are nobody else's business either."""
+        return str(Path(self.folder.name, "features"))
+
+
+def local_folder(typed: str) -> str:
+    """The whole path of a folder on this machine; a `DataError` for anything else, and for visitors from elsewhere."""
+    if not offers_server_devices():
+        raise DataError("folders of the server are closed to visitors: upload a zip of the folder instead")
+    try:
+        path = Path(typed.strip()).expanduser().resolve()
+        if path.is_dir():
+            return str(path)
+    except (OSError, ValueError, RuntimeError):  # too long, a zero byte, an unknown user's home
+        pass
+    raise DataError(f"there is no folder {typed[:200]!r} on this computer")
+
+
+def upload() -> Upload | None:
+    """The zip of this session; a `DataError` says why the one just sent cannot be used."""
+    sent = st.file_uploader(
+        "Zip of clips or images",
+        type="zip",
+        max_upload_size=LIMIT >> 20,
+        help="One folder per class with wav, flac, ogg or mp3 clips or jpg or png images; 10 MB at most.",
+    )
+    known: Upload | None = st.session_state.get(STATE)
+    if sent is not None and (known is None or sent.file_id != known.file_id):
+        refused_id, fault = st.session_state.get(REFUSED, ("", None))
+        if refused_id == sent.file_id:  # not read again with every click on the page
+            raise fault
+        try:
+            with st.spinner("Reading your files …"), one_at_a_time("reading your upload", silent) as tell:
+                known = st.session_state[STATE] = unpack(sent.file_id, sent.name, sent.getvalue(), visitor(), tell)
+        except DataError as fault:
+            st.session_state[REFUSED] = sent.file_id, fault
+            raise
+    if known is not None:
+        st.caption(as_text(known.told))
+    return known
+
+
+def unpack(file_id: str, name: str, content: bytes, owner: str = "", progress: Progress = silent) -> Upload:
+    """Unpack a zip of the visitor `owner` into a folder of its own and look at what is there."""
+    if len(content) > LIMIT:
+        raise DataError(f"{name!r} has {len(content) / 2**20:.1f} MB; {LIMIT // 2**20} MB are the limit")
+    folder = TemporaryDirectory(prefix="tmlcd-upload-")
+    found = Upload(file_id, name, folder, "")
+    try:
+        _uploads.reserve(folder, owner)
+        source = FolderSource(extract_upload(content, found.path, BUDGET))
+        usable = source.check(progress, BUDGET.seconds)
+    except BaseException as fault:
+        folder.cleanup()
+        _uploads.release(folder.name)
+        if isinstance(fault, DataError):
+            raise DataError(str(fault).replace(found.path, name)) from fault
+        raise
+    _uploads.settle(folder)
+    counts = ", ".join(f"{label}: {n}" for label, n in list(usable.items())[:12])
+    more = f" and {len(usable) - 12} classes more" if len(usable) > 12 else ""
+    classes = f"{len(usable)} class{'es' * (len(usable) > 1)}"
+    told = f"{name} holds {source.kind} of {classes} ({counts}{more}). {left_out(source.skipped)}"
+    return Upload(file_id, name, folder, told.strip())
+
+
+class Uploads:
+    """Sizes of the unpacked uploads of all visitors: a visitor's tabs, and all visitors together, have a limit."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[str, tuple[str, int]] = {}  # folder -> visitor, bytes
+        self._lock = Lock()
+
+    def reserve(self, folder: TemporaryDirectory, owner: str) -> None:
+        """Reserve the most that an upload may take; it is given back when the folder goes."""
+        with self._lock:
+            mine = sum(size for who, size in self._sizes.values() if who == owner)
+            if mine + BUDGET.bytes > MOST_OF_VISITOR:
+                raise DataError(f"your tabs hold {mine >> 20} MB of uploads; close one of them first")
+            everyone = sum(size for _, size in self._sizes.values())
+            if everyone + BUDGET.bytes > MOST_OF_ALL:
+                raise DataError(f"the server holds {everyone >> 20} MB of uploads; try again in some minutes")
+            self._sizes[folder.name] = owner, BUDGET.bytes
+        weakref.finalize(folder, self.release, folder.name)
+
+    def settle(self, folder: TemporaryDirectory) -> None:
+        """Replace what was reserved by what is on the disk."""
+        size = sum(path.stat().st_size for path in Path(folder.name).rglob("*") if path.is_file())
+        with self._lock:
+            self._sizes[folder.name] = self._sizes[folder.name][0], size
+
+    def release(self, folder: str) -> None:
+        with self._lock:
+            self._sizes.pop(folder, None)
+
+
+_uploads = Uploads()

@@ -1,0 +1,100 @@
+"""Keep a session, open one again, take the takes or the fitted model along, and forget everything."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from pages.shell.url_widgets import as_text
+from pages.views.microphone.session_store import session_store
+from pages.views.microphone.tab_state import ADDRESS, STATE, STEP, TabState
+from tmlcd_core.errors import TmlcdError
+from tmlcd_core.live import LiveSession, session_project
+from tmlcd_core.mcu import BOARDS
+from tmlcd_core.viz.palette import styles
+
+OPEN, TURN = "mic:open", "mic:open:turn"
+MAX_MB = 20  # the server's own limit: MOST_TAKES recordings of two seconds
+
+
+def save_and_load(tab: TabState) -> None:
+    """The buttons."""
+    with st.expander("Keep, open, take along", icon=":material/save:"):
+        open_file(tab)
+        if tab.stored_session is None:
+            st.caption("As soon as there is a take, the session can be downloaded here, with all takes.")
+            return
+        session = tab.session
+        download(tab, "Session", LiveSession.save, "words.session.zip", ":material/save:",
+                 "Everything: takes, answers, settings. It can be opened again above.")  # fmt: skip
+        if session.labels():
+            download(tab, "Takes as wav folders", LiveSession.wav_folder, "words.zip", ":material/folder_zip:",
+                     "One folder per word, as the Drift lab and the commands read them.")  # fmt: skip
+        stm32(tab)
+        st.caption(
+            "This page can be reloaded: its address holds the session, which this server keeps until a day after the "
+            "last take. Whoever has the address can open it."
+        )
+        st.button(
+            "Forget my recordings", key="mic:forget", icon=":material/delete_forever:", on_click=forget, args=(tab,),
+            help="Removes all takes of this session from the server, at once and for good.",
+        )  # fmt: skip
+
+
+def download(tab: TabState, label: str, make: Callable[[LiveSession], bytes], name: str, icon: str, told: str) -> None:
+    st.download_button(
+        label, tab.locked(make), name, "application/zip", icon=icon, help=told, on_click="ignore", width="stretch"
+    )
+
+
+def open_file(tab: TabState) -> None:
+    turn = st.session_state.setdefault(TURN, 0)
+    sent = st.file_uploader("Open a session", "zip", key=f"{OPEN}:{turn}", max_upload_size=MAX_MB)
+    if sent is None:
+        return
+    try:
+        session = LiveSession.open(sent.getvalue())
+    except TmlcdError as fault:
+        st.error(as_text(f"{sent.name}: {fault}"), icon=":material/error:")
+        return
+    st.session_state[TURN] = turn + 1
+    stored_session = session_store().create(session)  # a copy of its own: what was open before stays under its address
+    stored_session.changed()
+    st.session_state[STATE] = TabState.to(stored_session)
+    st.query_params[ADDRESS] = stored_session.token
+    st.session_state.pop(STEP, None)  # as after a reload: to the step where it was left
+    st.rerun()
+
+
+def forget(tab: TabState) -> None:
+    if tab.stored_session is not None:
+        session_store().forget(tab.stored_session)
+    TabState.anew()
+
+
+def stm32(tab: TabState) -> None:
+    """The fitted learner as a C project; it is written when it is asked for, and again when the session has changed."""
+    session = tab.session
+    if session.missing():
+        return
+    looks = styles(session.learners)
+    titles = {board.title: board for board in BOARDS.values()}
+    board = titles[st.selectbox("Board", list(titles), key="mic:board", help="Which STM32 the model goes to.")]
+    learner = st.selectbox(
+        "Learner", session.learners, index=len(session.learners) - 1, key="mic:exported",
+        format_func=lambda name: looks[name].name, help="Which of the learners goes there.",
+    )  # fmt: skip
+    asked = (tab.seen, board.name, learner)
+    if st.button("Write it as C for the STM32", key="mic:stm32", icon=":material/memory:", width="stretch"):
+        try:
+            with st.spinner("Reading all takes through the paper's filter …"):
+                tab.project = (asked, session_project(session, board, learner))
+        except TmlcdError as fault:
+            st.error(as_text(str(fault)), icon=":material/error:")
+    if tab.project is not None and tab.project[0] == asked:
+        project = tab.project[1]
+        archive = project.zip()
+        st.download_button(
+            f"words-{board.name}.zip, {len(archive) / 1000:.0f} kB", archive, f"words-{board.name}.zip",
+            "application/zip", icon=":material/download:", on_click="ignore", width="stretch",
+        )  # fmt: skip
+        st.caption(f"{project.stored} takes in T. {as_text(project.remark)}")

@@ -1,0 +1,120 @@
+"""The settings of a session: the widgets follow the session, and the session follows the widgets."""
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from pages.shell.url_widgets import as_text
+from pages.views.microphone.tab_state import TabState
+from tmlcd_core.errors import TmlcdError
+from tmlcd_core.features.voice import DEFAULT_VOICE, VOICE_EXTRACTORS
+from tmlcd_core.live import LEARNERS, RANGES, LiveSession, LiveSettings
+from tmlcd_core.viz.palette import styles
+
+SHOWN = "mic:settings"
+ABILITIES = (0.9, 0.8)  # shares of right answers for which the false alarms are told: as promised, and worse
+CALIBRATED = RANGES["threshold"][0]  # threshold: worked out from the promise
+FALSE_ALARMS = (RANGES["false_alarms"][0], 0.02, 0.05, 0.1, RANGES["false_alarms"][1])
+
+
+def settings(tab: TabState) -> None:
+    """Extractor, learners and the numbers of the test, each with a line that says what it is."""
+    session = tab.session
+    shown = values(session)
+    # Opened, changed in another tab, or back from another page, which has cost the widgets their values.
+    if st.session_state.get(SHOWN) != stamp(session) or not all(key in st.session_state for key in shown):
+        st.session_state.update(shown)
+        st.session_state[SHOWN] = stamp(session)
+        if offered(session.settings) != session.settings:
+            tab.say_that("info", "Some settings of this session are beyond what this page offers: it uses the nearest.")
+    with st.expander("Features", icon=":material/graphic_eq:"):
+        extractor = st.selectbox(
+            "Extractor", list(VOICE_EXTRACTORS), key="mic:extractor", format_func=title,
+            help="How a take becomes numbers. All takes are read again with another one.",
+        )  # fmt: skip
+        st.caption(f"{VOICE_EXTRACTORS[extractor].explain} {VOICE_EXTRACTORS[extractor].n_features:,} numbers a take.")
+    with st.expander("Learners", icon=":material/school:"):
+        looks = styles(LEARNERS)
+        chosen = st.multiselect(
+            "Side by side", LEARNERS, key="mic:learners", format_func=lambda name: looks[name].name,
+            help="CIT learns from its errors; Active and Hybrid also watch for changes.",
+        )  # fmt: skip
+        k = st.number_input("Neighbours k", *RANGES["k"], key="mic:k", help="How many of the nearest takes vote.")
+        votes = st.selectbox("Votes", ["distance", "uniform"], key="mic:votes", help="1/distance, or one each.")
+        size = st.number_input(
+            "Largest |T|", *RANGES["max_size"], key="mic:size", help="Takes that Hybrid stores at most."
+        )
+        window = st.number_input(
+            "Window ϖ", *RANGES["window"], key="mic:window", help="Last answers that Active can go back to."
+        )
+    with st.expander("Change detection", icon=":material/query_stats:"):
+        batch = st.slider("Batch n", *RANGES["batch"], key="mic:n", help="Answers that the test takes in at a time.")
+        warmup = st.slider(
+            "Warm-up ξ", *RANGES["warmup"], key="mic:xi", help="Answers from which it learns how good it is."
+        )
+        h = st.slider(
+            "Threshold h", *RANGES["threshold"], step=0.5, key="mic:h",
+            help="The alarm comes when the statistic g reaches it; 0 works it out from the line below.",
+        )  # fmt: skip
+        alarms = st.select_slider(
+            "False alarms", FALSE_ALARMS, key="mic:false", format_func=lambda p: f"{p:.0%}",
+            help="Chance of a false alarm within 100 answers, if 90 % are right; h is worked out from it.",
+        )  # fmt: skip
+        place = st.empty()
+    learners = tuple(name for name in LEARNERS if name in chosen)  # in whichever order they were chosen
+    if not learners:
+        st.error("Choose at least one learner.", icon=":material/error:")
+        return
+    old = session.settings
+    try:
+        wanted = replace(
+            old, batch=batch, warmup=warmup, threshold=h or None, false_alarms=alarms, k=int(k), weights=votes,
+            max_size=int(size), window=int(window),
+        )  # fmt: skip
+        if (extractor, learners, wanted) != stamp(session):
+            with tab.alone(), st.spinner("Reading all takes again …"):
+                session.change(extractor, learners, wanted)
+                if session.takes:
+                    tab.changed()
+                tab.look_again()
+                st.session_state[SHOWN] = stamp(session)
+        test = session.settings
+        rates = " and ".join(
+            f"{test.false_alarm_rate(right):.0%} of the sessions with {right:.0%} right answers" for right in ABILITIES
+        )
+        place.caption(f"h = {test.h:.1f}: a false alarm within {test.horizon} answers in {rates}.")
+    except TmlcdError as fault:
+        st.error(as_text(str(fault)), icon=":material/error:")
+
+
+def title(name: str) -> str:
+    mark = {"paper": " (reference)", DEFAULT_VOICE: " (best)"}.get(name, "")
+    return f"{VOICE_EXTRACTORS[name].title}{mark}"
+
+
+def stamp(session: LiveSession) -> tuple[str, tuple[str, ...], LiveSettings]:
+    return session.extractor, session.learners, session.settings
+
+
+def offered(settings: LiveSettings) -> LiveSettings:
+    """Return the nearest settings that the widgets can show."""
+    k = 3 if settings.k == "sqrt" else settings.k
+    nearest = min(FALSE_ALARMS, key=lambda share: abs(share - settings.false_alarms))
+    return replace(settings, k=k, threshold=settings.threshold or None, false_alarms=nearest)
+
+
+def values(session: LiveSession) -> dict[str, Any]:
+    s = offered(session.settings)
+    return {
+        "mic:extractor": session.extractor,
+        "mic:learners": list(session.learners),
+        "mic:k": s.k,
+        "mic:votes": s.weights,
+        "mic:size": s.max_size,
+        "mic:window": s.window,
+        "mic:n": s.batch,
+        "mic:xi": s.warmup,
+        "mic:h": s.threshold or CALIBRATED,
+        "mic:false": s.false_alarms,
+    }

@@ -1,0 +1,1 @@
+"""The three steps of the Microphone page: teach, say, change."""

@@ -1,0 +1,171 @@
+"""Step 2: say words. The prediction, what it rests on, and what was really said."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from pages.components.take_gallery import Card, Group, take_gallery
+from pages.shell.url_widgets import as_text
+from pages.views.microphone.tab_state import AlarmMessage, TabState
+from pages.views.microphone.thumbnails import card
+from tmlcd_core.live import Answer, LiveSession, Outcome
+from tmlcd_core.viz.live import live_figure, told_live
+from tmlcd_core.viz.palette import styles
+
+SHOWN = 5  # nearest takes
+LEAST = 0.005  # share of the votes that is shown: less is 0 %
+MOST_GONE = 12  # forgotten takes that are shown, the youngest
+CONFIG = {"displaylogo": False, "displayModeBar": False}
+KEYS = "1234567890"
+ASKS = "mic:asks"
+
+
+def ask_toggle(tab: TabState) -> None:
+    """Whether the page tells what to say: the truth is then known without a click."""
+    st.session_state[ASKS] = tab.asks
+    st.toggle(
+        "Tell me what to say", key=ASKS, on_change=switch_asks, args=(tab,),
+        help="The page asks for words in random order and takes you at your word: no click is needed.",
+    )  # fmt: skip
+
+
+def switch_asks(tab: TabState) -> None:
+    tab.asks = st.session_state[ASKS]
+    tab.ask()
+
+
+def answer(tab: TabState) -> None:
+    """The last answer, large, with the buttons that judge it."""
+    if tab.answer is None:
+        with st.container(border=True):
+            st.markdown("### …")
+            st.caption("Here stands what it has understood, as soon as you have said a word.")
+        return
+    with st.container(border=True, key="mic-answer"):
+        predictions(tab.answer, tab.outcome)
+        if tab.outcome is None:
+            judge(tab)
+        else:
+            judged(tab, tab.outcome)
+
+
+def predictions(given: Answer, outcome: Outcome | None) -> None:
+    """What was understood: once, if all agree, or else side by side."""
+    looks = styles(given.ballots)
+    words = {ballot.prediction for ballot in given.ballots.values()}
+    groups = [list(given.ballots)] if len(words) == 1 else [[name] for name in given.ballots]
+    for column, names in zip(st.columns(len(groups)), groups, strict=True):
+        ballot = given.ballots[names[0]]
+        who = looks[names[0]].short if len(names) == 1 else "All agree" if len(names) > 2 else "Both agree"
+        icon = ""
+        if outcome is not None:
+            right = outcome.verdicts[names[0]].right
+            icon = ":green[:material/check_circle:] " if right else ":red[:material/cancel:] "
+        column.metric(f"{icon}{who}, {ballot.confidence:.0%} sure", as_text(ballot.prediction))
+
+
+def judge(tab: TabState) -> None:
+    """One click, or the number's key, says what was really said."""
+    assert tab.answer is not None
+    guess = Counter(ballot.prediction for ballot in tab.answer.ballots.values()).most_common(1)[0][0]
+    st.markdown("**What did you say?** Press its number, or click.")
+    with st.container(horizontal=True):
+        for number, word in zip(KEYS, tab.session.words, strict=False):
+            st.button(
+                as_text(word), key=f"mic:judge:{word}", on_click=tab.act, args=(tab.judge, word), shortcut=number,
+                type="primary" if word == guess else "secondary",
+            )  # fmt: skip
+
+
+def judged(tab: TabState, outcome: Outcome) -> None:
+    right = sum(verdict.right for verdict in outcome.verdicts.values())
+    verdict = ":green[Right]" if right == len(outcome.verdicts) else ":red[Wrong]" if right == 0 else "Partly right"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{verdict}**: it was “{as_text(outcome.word)}”, and that is learned now. Say the next word.")
+        st.button("Undo", key="mic:undo", icon=":material/undo:", on_click=tab.act, args=(tab.do, LiveSession.undo))
+
+
+def why(tab: TabState) -> None:
+    """Votes and the nearest takes of the last answer."""
+    if tab.answer is None:
+        return
+    given = tab.answer
+    looks = styles(given.ballots)
+    with st.expander("Why? The votes and the nearest takes", icon=":material/help:", expanded=True):
+        for column, (name, ballot) in zip(st.columns(len(given.ballots)), given.ballots.items(), strict=True):
+            column.markdown(f"**{looks[name].short}**")
+            for word, share in sorted(ballot.votes.items(), key=lambda vote: -vote[1]):
+                if share >= LEAST:
+                    column.progress(min(1.0, share), text=f"{as_text(word)} {share:.0%}")
+        groups = [Group("You said", [card(given.id, given.take, "what you said")])]
+        for ids, names in same_neighbours(given).items():
+            distance = dict(given.ballots[names[0]].nearest)
+            notes = {take: f"{distance[take]:.1f} away" for take in ids}
+            told = "" if len(names) == len(given.ballots) else f"of {', '.join(looks[name].short for name in names)}"
+            groups.append(Group("Nearest stored takes", stored(tab, names[0], ids, notes), told))
+        heard(tab, "mic:near", groups)
+
+
+def same_neighbours(given: Answer) -> dict[tuple[str, ...], list[str]]:
+    """The nearest takes, and which learners have just these."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for name, ballot in given.ballots.items():
+        found.setdefault(tuple(take for take, _ in ballot.nearest[:SHOWN]), []).append(name)
+    return found
+
+
+def stored(tab: TabState, learner: str, ids: Sequence[str], notes: Mapping[str, str]) -> list[Card]:
+    """Takes with their words; several learners may show the same one."""
+    takes, labels = tab.session.takes, tab.session.labels()
+    return [
+        card(f"{learner}:{name}", takes[name], f"a take of “{labels[name]}”", labels[name], notes.get(name, ""))
+        for name in ids
+        if name in labels
+    ]
+
+
+@st.fragment
+def heard(tab: TabState, key: str, groups: list[Group]) -> None:
+    """Takes to hear, which runs this part of the page alone."""
+    take_gallery(key, groups, lambda name: tab.session.takes[name.rpartition(":")[2]].wav(), flow=True)
+
+
+def alarms(tab: TabState) -> None:
+    """The alarms since the last drift was ordered: who, when, and from where on."""
+    looks = styles(tab.session.learners)
+    for alarm in tab.alarms:
+        st.success(alarm_in_words(tab, alarm, looks[alarm.learner].name), icon=":material/notifications_active:")
+
+
+def forgotten(tab: TabState) -> None:
+    """The takes that went with these alarms."""
+    looks = styles(tab.session.learners)
+    gone: dict[str, list[str]] = {}
+    for alarm in tab.alarms:
+        gone.setdefault(alarm.learner, []).extend(alarm.forgotten)
+    groups = [
+        Group(f"Forgotten by {looks[name].short}", stored(tab, name, ids[-MOST_GONE:], {}), f"{len(ids)} takes")
+        for name, ids in gone.items()
+        if ids
+    ]
+    if groups:
+        heard(tab, "mic:forgotten", groups)
+
+
+def alarm_in_words(tab: TabState, alarm: AlarmMessage, name: str) -> str:
+    text = f"**Alarm** of {name}"
+    if tab.guide is not None:
+        text += f", {alarm.at - tab.ordered} answers after the drift was ordered"
+    text += f". It believes that the change came with answer {alarm.change}"
+    return f"{text} and forgot {len(alarm.forgotten)} older takes." if alarm.forgotten else f"{text}."
+
+
+def curves(tab: TabState) -> None:
+    """Accuracy, |T| and the statistic over the judged answers."""
+    found = tab.session.curves()
+    if not found or not any(len(curve.answers) for curve in found.values()):
+        st.caption("Judge a few answers, and the curves of accuracy, memory and the CUSUM test grow here.")
+        return
+    st.plotly_chart(live_figure(found), key="mic:curves", config=CONFIG, alt=told_live(found))
+    st.caption("▼ alarm, × estimated change point, dotted line: the drift that was ordered.")

@@ -1,0 +1,141 @@
+"""Step 1: name words and record a few takes of each."""
+
+from functools import partial
+
+import streamlit as st
+
+from pages.components.take_gallery import Group, take_gallery
+from pages.shell.url_widgets import as_text
+from pages.views.microphone.tab_state import GOAL, TabState
+from pages.views.microphone.thumbnails import cards
+from tmlcd_core.errors import TmlcdError
+from tmlcd_core.features.voice import Take
+from tmlcd_core.live import MOST_WORDS, LiveSession
+
+SUGGESTED = ("yes", "no", "up", "down", "left", "right", "stop", "go", "on", "off")
+PILLS, ADD, NAMES = "mic:word", "mic:add", "mic:names"
+
+
+def words(tab: TabState) -> None:
+    """Name the words; once there are takes, choose the one to say, with a counter for each."""
+    session = tab.session
+    if tab.stored_session is None:
+        name_words(tab)
+        session = tab.session
+    counts = session.counts()
+    st.session_state[PILLS] = tab.word
+    st.pills(
+        "Word to say", session.words, key=PILLS, required=True, wrap=True, on_change=turn_to, args=(tab,),
+        format_func=lambda word: f"{as_text(word)} · **{counts[word]}**",
+        help=f"Its turn passes to the next word after {GOAL} takes; choose another at any time.",
+    )  # fmt: skip
+    if tab.stored_session is not None:
+        with st.popover("Add or remove a word", icon=":material/edit:"):
+            edit_words(tab)
+
+
+def turn_to(tab: TabState) -> None:
+    if st.session_state[PILLS] in tab.session.words:
+        tab.word = st.session_state[PILLS]
+
+
+def name_words(tab: TabState) -> None:
+    st.session_state.setdefault(NAMES, list(tab.draft.words))
+    named = st.multiselect(
+        "Your words, two to ten", SUGGESTED, key=NAMES, accept_new_options=True, wrap=True,
+        max_selections=MOST_WORDS, placeholder="Choose or type words", help="Any word can be typed.",
+    )  # fmt: skip
+    if named != tab.draft.words:
+        try:
+            old = tab.draft
+            tab.draft = LiveSession(named, old.extractor, old.learners, old.settings)
+            tab.next_word()
+        except TmlcdError as fault:
+            st.error(as_text(str(fault)), icon=":material/error:")
+
+
+def edit_words(tab: TabState) -> None:
+    session = tab.session
+    st.text_input("New word", key=ADD, max_chars=40, on_change=add_word, args=(tab,), placeholder="type, then Enter")
+    if session.started or len(session.words) <= 2:
+        st.caption("A session keeps its words once answers have been judged, and at least two of them.")
+        return
+    for word in session.words:
+        count = session.counts()[word]
+        lost = f" and its {count} take{'s' * (count > 1)}" if count else ""
+        st.button(
+            f"Remove “{as_text(word)}”{lost}", key=f"mic:remove:{word}", on_click=tab.act,
+            args=(tab.do, partial(LiveSession.remove_word, word=word)),
+        )  # fmt: skip
+
+
+def add_word(tab: TabState) -> None:
+    word, st.session_state[ADD] = st.session_state[ADD], ""
+    if word.strip():
+        tab.do(lambda session: setattr(tab, "word", session.add_word(word)))
+
+
+def cut(tab: TabState) -> None:
+    """The words of a long take: hear them, drop what is wrong, keep the rest."""
+    if not tab.cut:
+        return
+    word = as_text(tab.word)
+    with st.container(border=True):
+        st.markdown(f"**{len(tab.cut)} words found.** Click to hear, drop what is wrong, keep the rest.")
+        shown = [Group("", cards(tab.cut.items(), tab.word))]
+        gallery(tab, "mic:cut", shown, tab.cut)
+        with st.container(horizontal=True):
+            st.button(
+                f"Keep {len(tab.cut)} as “{word}”", key="mic:keep", type="primary", icon=":material/check:",
+                on_click=tab.act, args=(tab.keep_cut, tab.word),
+            )  # fmt: skip
+            st.button("Drop all", key="mic:drop", icon=":material/close:", on_click=tab.cut.clear)
+
+
+def taught(tab: TabState) -> None:
+    """Every take that was taught, word by word."""
+    session = tab.session
+    events = [event for event in session.events if event["do"] in ("teach", "judge")]
+    if not events:
+        if not tab.cut:
+            how_it_works()
+        return
+    st.subheader("What it has been taught")
+    st.caption("Click a take to hear it and to say what it really is; × drops it.")
+    groups = []
+    for word in session.words:
+        own = [event for event in events if event["word"] == word]
+        shown = cards([(event["take"], session.takes[event["take"]]) for event in own], word)
+        judged = sum(event["do"] == "judge" for event in own)
+        note = f"{len(own) - judged} taught" + (f", {judged} answered and judged" if judged else "")
+        if own:
+            groups.append(Group(word, shown, note))
+    gallery(tab, "mic:taught", groups, session.takes, tuple(session.words))
+
+
+def how_it_works() -> None:
+    with st.container(border=True):
+        st.markdown(
+            "#### In three steps\n"
+            "1. **Teach**: press the microphone and say the word that is asked for, three to five times each.\n"
+            "2. **Say**: speak any of the words. It tells what it has understood, and learns when you correct it.\n"
+            "3. **Change**: say another word for the same meaning, cover the microphone, or let somebody else speak. "
+            "It raises an alarm, forgets what is no longer true, and adapts.\n\n"
+            "Your recordings stay on this server for a day at most, and go at once if you wish."
+        )
+
+
+@st.fragment
+def gallery(tab: TabState, key: str, groups: list[Group], known: dict[str, Take], words: tuple[str, ...] = ()) -> None:
+    """Takes to hear, to move and to drop. Hearing one runs this part of the page alone."""
+    wish = take_gallery(key, groups, lambda name: known[name].wav(), words=words, drops=True)
+    if wish is None:
+        return
+    tab.said.clear()
+    if known is tab.cut:
+        tab.cut.pop(wish.id, None)
+    elif wish.what == "drop":
+        tab.do(lambda session: session.drop(wish.id))
+    else:
+        tab.do(lambda session: session.relabel(wish.id, wish.word))
+    st.rerun()

@@ -1,0 +1,62 @@
+"""Choose what is to run, and on which boards: widgets in, a FirmwareConfiguration and Boards out."""
+
+from dataclasses import astuple
+
+import streamlit as st
+
+from pages.shell.url_widgets import checked
+from tmlcd_core.mcu import BOARDS, FULL_RATE_F401, LAYOUTS, PAPER_CONFIGURATIONS, Board, FirmwareConfiguration, board
+from tmlcd_core.mcu.boards import CORES, KB
+from tmlcd_core.mcu.budget import STORE_BYTES
+
+KEYS = ("hz", "n_fft", "hop", "filters", "size", "layout", "store")  # in the order of FirmwareConfiguration
+PRESETS = {
+    "Paper, Table 2 (a): 22,050 Hz": PAPER_CONFIGURATIONS[0],
+    "Paper, Table 2 (b): 4,410 Hz": PAPER_CONFIGURATIONS[1],
+    "Beyond the paper: 22,050 Hz on 96 KB": FULL_RATE_F401,
+}
+RATES = (4_410, 8_000, 11_025, 16_000, 22_050, 32_000, 44_100, 48_000)
+WINDOWS = (64, 128, 256, 512, 1024, 2048)
+
+
+def _take(preset: FirmwareConfiguration) -> None:
+    st.session_state.update(zip(KEYS, astuple(preset), strict=False))
+
+
+def presets() -> None:
+    """A button for each configuration that has a name."""
+    for cell, (label, preset) in zip(st.columns(len(PRESETS)), PRESETS.items(), strict=True):
+        cell.button(label, on_click=_take, args=(preset,), width="stretch")
+
+
+def choose_configuration() -> FirmwareConfiguration:
+    """The settings of the budget."""
+    told = {
+        "hz": "Samples of sound a second.",
+        "n_fft": "Window of the spectrogram, in samples.",
+        "hop": "Step from one window to the next, in samples.",
+        "filters": "How many of the 64 filters are kept.",
+        "size": "|T|: the most samples that are stored (the paper: 50).",
+    }
+    rate = checked(st.select_slider, "Sampling rate, Hz", RATES, value=22_050, key="hz", help=told["hz"])
+    n_fft = checked(st.select_slider, "n_fft", WINDOWS, value=512, key="n_fft", help=told["n_fft"])
+    hop = checked(st.number_input, "Hop", value=512, step=16, key="hop", help=told["hop"])
+    filters = checked(st.slider, "Filters", 1, 64, 1, key="filters", help=told["filters"])
+    size = checked(st.number_input, "|T|", value=50, step=5, key="size", help=told["size"])
+    layout = checked(st.selectbox, "Layout", tuple(LAYOUTS), key="layout", help="How sound and spectrogram are held.")
+    st.caption(LAYOUTS[layout].capitalize() + ".")
+    store = checked(st.selectbox, "Features in T", tuple(STORE_BYTES), key="store", help="Type of the stored numbers.")
+    return FirmwareConfiguration(rate, n_fft, hop, filters, size, layout, store)
+
+
+def choose_boards() -> list[Board]:
+    """The paper's boards, and one of the user's own if wanted."""
+    boards = list(BOARDS.values())
+    if checked(st.toggle, "A board of your own", False, key="own"):
+        name = checked(st.text_input, "Name", "stm32g474", key="board", help="Small letters, digits, dashes.")
+        core = checked(st.selectbox, "Core", CORES, key="core")
+        mhz = checked(st.number_input, "Clock, MHz", value=170.0, key="mhz")
+        ram = checked(st.number_input, "RAM, KB", value=128, key="ram")
+        flash = checked(st.number_input, "Flash, KB", value=512, key="flash")
+        boards.append(board(name, core=core, mhz=mhz, ram=ram * KB, flash=flash * KB))
+    return boards

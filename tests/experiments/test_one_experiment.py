@@ -1,0 +1,241 @@
+"""One experiment: the page, the command line and Python make the same run of the same settings, sample for sample."""
+
+import json
+import random
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.naive_bayes import GaussianNB
+from streamlit.testing.v1 import AppTest
+
+from tmlcd_core import CondensingInTime, Experiment, HybridTinyKNN, prequential
+from tmlcd_core.cli import main
+from tmlcd_core.errors import ConfigError
+from tmlcd_core.experiments import Results, sweep
+from tmlcd_core.experiments.link import OLD_LABELS
+from tmlcd_core.learners import LEARNERS
+from tmlcd_core.streams import DRIFTS
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = {
+    "threshold": [5.0, 12.5, 25.0],
+    "batch": [20, 50],
+    "warmup": [40, 100],
+    "k": [1, 3, "sqrt"],
+    "weights": ["uniform", "distance"],
+    "cit.max_size": [25],
+    "active.window": [40],
+    "hybrid.max_size": [40],
+    "hybrid.condense": [False],
+    "gap": [0.05],
+    "spacing": [0.02],
+}
+
+
+def drawn(number: int) -> Experiment:
+    """Settings drawn at random, such as a visitor could choose."""
+    pick = random.Random(number)
+    data = pick.choice(["points", "points", "digits", "pack"])
+    vectors = data != "digits"
+    drift = pick.choice([name for name, kind in DRIFTS.items() if not (vectors and kind.disturbs)])
+    return Experiment(
+        data,
+        pick.choice([3, 3, 4] if data != "pack" else [3]),
+        drift=drift,
+        at=pick.choice([0.3, 0.5, 0.65]),
+        over=pick.choice([0.0, 0.0, 0.4]),
+        strength=pick.choice([0.5, 1.0]) if DRIFTS[drift].disturbs else 1.0,
+        per_class=pick.choice([100, 150, 200]),
+        train=pick.choice([10, 20, 35]),
+        learners=pick.sample(["cit", "active", "hybrid", "static", "incremental"], pick.randint(1, 4)),
+        settings={name: pick.choice(SETTINGS[name]) for name in pick.sample(list(SETTINGS), 4)},
+        seed=pick.randrange(100),
+    )
+
+
+def page_of(link: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    for key, values in parse_qs(urlsplit(link).query).items():
+        at.query_params[key] = values
+    return at.switch_page("pages/drift_lab.py").run()
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_page_command_and_python_run_the_same(number, capsys, tmp_path):
+    experiment = drawn(number)
+    outcome = experiment.run()
+
+    at = page_of(experiment.link())
+    assert not at.exception and not at.error and not at.toast
+    shown = at.session_state["lab good"]
+    assert shown.experiment == experiment
+    for name, one in outcome.learners.items():
+        for field in ("predictions", "sizes", "statistic", "detections", "change_points"):
+            np.testing.assert_array_equal(getattr(shown.trace(name), field), getattr(one.trace, field))
+
+    for arguments in (shlex.split(experiment.command())[1:], ["run", "--link", f"http://host{experiment.link()}"]):
+        folder = tmp_path / arguments[1].strip("-")
+        assert main([*arguments, "--json", "--jobs", "1", "--out", str(folder)]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["runs"], told["seed"], told["link"]) == (1, experiment.seed, experiment.link())
+        [run] = Results.load(folder).runs(experiment)
+        for name, one in outcome.learners.items():
+            assert told["learners"][name]["accuracy"]["mean"] == one.metrics.accuracy
+            for field in ("correct", "sizes", "detections", "change_points"):
+                np.testing.assert_array_equal(getattr(run.learners[name], field), getattr(one, field))
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=150, deadline=None)
+def test_an_experiment_survives_its_link_its_command_and_json(number):
+    experiment = drawn(number)
+    assert Experiment.from_link(experiment.link("https://lab.example.org/")) == experiment
+    assert Experiment.from_json(json.loads(json.dumps(experiment.to_json()))) == experiment
+    names: dict = {"Experiment": Experiment}
+    assert eval(repr(experiment), names) == experiment
+    assert hash(eval(repr(experiment), names)) == hash(experiment)
+    many = replace(experiment, runs=20)
+    assert Experiment.from_link(many.link()) == many
+
+
+def test_names_of_classes_travel_too():
+    for words, new in ((("yes",), None), (("yes", "no"), "up"), ((), "up"), (("it's", "a,b"), "&=?")):
+        experiment = Experiment("speech", 2, words=words, new=new)
+        assert Experiment.from_link(experiment.link()) == experiment
+        assert eval(repr(experiment)) == experiment
+        options = shlex.split(experiment.command())
+        assert options[:2] == ["tmlcd", "run"]
+    assert "--link" in options, "a comma in a name cannot stand in a list with commas"
+    assert Experiment("speech", ["yes", "no"]) == Experiment("speech", 2, words=("yes", "no"))
+    assert Experiment("speech", 2, words=("yes", "no", "up")) == Experiment("speech", 2, words=("yes", "no"), new="up")
+
+
+def test_settings_that_are_as_usual_make_no_difference():
+    assert Experiment(settings={"threshold": 25, "k": "sqrt"}) == Experiment()
+    assert Experiment(settings={"threshold": 30, "hybrid.threshold": 25}).settings == (
+        ("hybrid.threshold", 25),
+        ("threshold", 30),
+    )
+    assert Experiment(learners=["cit"], settings={"hybrid.max_size": 9, "threshold": 9}) == Experiment(learners=["cit"])
+
+
+# Addresses that earlier versions wrote, whose values are labels.
+EARLIER = {
+    "/drift-lab": Experiment("pack"),
+    "/drift-lab?data=Points+in+the+plane&drift=Two+labels+swap&over=80": Experiment(
+        "points", drift="labels-swapped", over=0.8
+    ),
+    "/drift-lab?data=Ready-made+words&drift=A+class+changes&learners=Condensing-in-Time&learners=Incremental+kNN&window=50"
+    "&p=50": Experiment("pack", learners=["cit", "incremental"], settings={"cit.max_size": 50}),
+    "/drift-lab?data=Spoken+words&words=yes&words=no&drift=Noise+sets+in&effect=babble&per_class=400&train=50"
+    "&strength=30": Experiment(
+        "speech", ["yes", "no"], drift="noise", effect="babble", per_class=400, train=50, strength=0.3
+    ),
+    "/drift-lab?data=Handwritten+digits&lambda=4&drift=One+after+the+other&h=12&n=20&xi=40&k=3&votes=distance"
+    "&condense=false&grid=0.02&gap=0.1&seed=7&begins=30&bands=true": Experiment(
+        "digits", 4, drift="several", at=0.3, seed=7, runs=20,
+        settings={"threshold": 12, "batch": 20, "warmup": 40, "k": 3, "weights": "distance", "spacing": 0.02,
+                  "gap": 0.1, "cit.condense": False, "active.condense": False, "hybrid.condense": False},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("link", EARLIER)
+def test_an_earlier_link_opens_the_same_settings(link):
+    assert Experiment.from_link(link) == EARLIER[link]
+    if "Spoken" not in link and "bands" not in link:
+        at = page_of(link)
+        assert not at.exception and not at.error and not at.toast
+        assert at.session_state["lab good"].experiment == EARLIER[link]
+        assert not set(OLD_LABELS) & {value for key in at.query_params for value in at.query_params[key]}
+
+
+@pytest.mark.parametrize(
+    ("link", "told"),
+    [
+        ("/drift-lab?h=high", "threshold='high'"),
+        ("/drift-lab?lambda=two", "lambda='two' in the link is not a number"),
+        ("/drift-lab?seed=1e999", "seed='1e999'"),
+        ("/drift-lab?drift=earthquake", "no drift 'earthquake'"),
+        ("/drift-lab?learners=nobody", "no learner 'nobody'"),
+        ("/drift-lab?data=upload", "unpack the zip"),
+        ("/drift-lab?data=folder", "names no folder"),
+        ("/drift-lab?set=threshold", "write SETTING=VALUE"),
+    ],
+)
+def test_a_bad_link_is_refused_by_the_command_with_a_reason(link, told, capsys):
+    assert main(["run", "--link", link, "--jobs", "1", "--runs", "1"]) == 2
+    assert told in capsys.readouterr().err
+    assert main(["run", "--link", "/drift-lab", "--data", "points"]) == 2
+    assert "leave out --data" in capsys.readouterr().err
+
+
+class Guess:
+    """A learner of one's own: always the most frequent label."""
+
+    def fit(self, X, y):
+        labels, counts = np.unique(y, return_counts=True)
+        self.label = labels[counts.argmax()]
+        return self
+
+    def run(self, X, y):
+        from tmlcd_core.learners import Trace
+
+        none = np.empty(0, np.int64)
+        return Trace(np.full(len(X), self.label), np.zeros(len(X), np.int32), np.full(len(X), np.nan), none, none, none)
+
+
+def test_learners_join_as_objects_also_in_other_processes():
+    from river import naive_bayes
+
+    mine = [Guess(), HybridTinyKNN(max_size=30), GaussianNB(), naive_bayes.GaussianNB()]
+    with pytest.raises(ConfigError, match="none twice"):
+        Experiment("points", learners=mine)
+    experiment = Experiment("points", per_class=150, train=20, learners=["hybrid", *mine[:3]], runs=2)
+    alone, together = (sweep([experiment], jobs=jobs) for jobs in (1, 2))
+    assert experiment.learner_names == ("hybrid", "Guess", "HybridTinyKNN", "GaussianNB")
+    for one, other in zip(alone.runs(experiment), together.runs(experiment), strict=True):
+        for name in experiment.learner_names:
+            np.testing.assert_array_equal(one.learners[name].correct, other.learners[name].correct)
+    outcome = experiment.run()
+    stream = experiment.stream()
+    expected = HybridTinyKNN(max_size=30).fit(stream.X0, stream.y0).run(stream.X, stream.y)
+    np.testing.assert_array_equal(outcome.learners["HybridTinyKNN"].trace.predictions, expected.predictions)
+    with pytest.raises(ConfigError, match="register_learner"):
+        experiment.link()
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_prequential_takes_any_learner_of_ours(name):
+    experiment = Experiment("points", per_class=60, train=20, learners=[name])
+    stream = experiment.stream()
+    found = prequential(experiment.learner(name, stream.scenario), stream)
+    assert len(found.correct) == len(stream) and found.metrics.accuracy > 0.3
+
+
+def test_prequential_in_one_call_on_arrays():
+    """Against the loop that it stands for."""
+    from river import neighbors
+
+    rng = np.random.default_rng(3)
+    y = np.array(["a", "b"])[rng.integers(0, 2, 400)]
+    X = (rng.normal(size=(400, 3)) + 2 * (y == "b")[:, None]).astype(np.float32)
+    ours = CondensingInTime().fit(X[:50], y[:50])
+    predicted = [ours.observe(x, label) for x, label in zip(X[50:], y[50:], strict=True)]
+    assert prequential(CondensingInTime(), (X, y), initial=50).metrics.accuracy == np.mean(predicted == y[50:])
+    bayes = GaussianNB().partial_fit(X[:100], y[:100], classes=["a", "b"])
+    hits = []
+    for i in range(100, 400):
+        hits.append(bayes.predict(X[i : i + 1])[0] == y[i])
+        bayes.partial_fit(X[i : i + 1], y[i : i + 1])
+    assert prequential(GaussianNB(), (X, y)).correct.tolist() == hits
+    assert prequential(neighbors.KNNClassifier(), (X, y)).metrics.accuracy > 0.9
+    for bad in (object(), GaussianNB, "hybrid"):
+        with pytest.raises(ConfigError, match=r"learner|is a class"):
+            prequential(bad, (X, y))

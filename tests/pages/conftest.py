@@ -1,0 +1,5 @@
+"""Tests of the app run all of it."""
+
+from tests.support.whole_app import app_py_runs_around_every_page
+
+__all__ = ["app_py_runs_around_every_page"]

@@ -1,0 +1,172 @@
+"""The Drift lab in a real Chromium: settings, links, the sample under the cursor, many runs, exports, uploads."""
+
+import csv
+import io
+import re
+import shutil
+
+import pytest
+
+from tests.pages.test_app_browser import browser, data, drawn_time, paused, pixels, server, settle, visit, with_player  # noqa: F401
+from tests.pages.test_drift_lab import BAD, pictures, zipped
+from tmlcd_core.experiments import Experiment
+from tmlcd_core.viz.lab import figures
+
+pytestmark = pytest.mark.browser
+if shutil.which("chromium") is None:
+    pytest.skip("*** NO CHROMIUM: the browser tests are skipped ***", allow_module_level=True)
+
+QUICK = "drift-lab?data=Points+in+the+plane&per_class=150&train=20"
+
+
+def redrawn(page, digest):
+    """Wait for another run in the player; its digest."""
+    player = page.locator(".player").first.element_handle()
+    page.wait_for_function(f"player => player.dataset.digest !== {digest!r}", arg=player)
+    settle(page)
+    return data(page, "digest")
+
+
+def move(page, name, key="ArrowRight"):
+    page.get_by_role("slider", name=name).focus()
+    page.keyboard.press(key)
+
+
+def test_settings_change_the_curves_keep_the_place_and_make_a_link(server, visit):  # noqa: F811
+    page = with_player(visit, f"{server}/{QUICK}")
+    paused(page, 250)
+    page.get_by_role("heading", name="Sample 250").wait_for()
+    first, picture = data(page, "digest"), pixels(page, 2)
+    move(page, "Alarm level (h)")
+    second = redrawn(page, first)
+    assert pixels(page, 2) != picture, "the threshold is drawn"
+    move(page, "Classes (λ)")
+    third = redrawn(page, second)
+    assert len({first, second, third}) == 3
+    assert drawn_time(page) == 250
+    assert "h=26" in page.url and "lambda=3" in page.url
+    copied = with_player(visit, page.url)
+    assert data(copied, "digest") == third
+
+
+def test_the_inspector_follows_the_player_to_the_end_of_a_longer_run(server, visit):  # noqa: F811
+    page = with_player(visit, f"{server}/{QUICK}")
+    page.locator(".player").first.focus()
+    page.keyboard.press("End")
+    page.get_by_role("heading", name="Sample 299: a point of").wait_for()
+    digest = data(page, "digest")
+    for last in (449, 599, 749):
+        move(page, "Classes (λ)")
+        digest = redrawn(page, digest)
+        page.get_by_role("heading", name=f"Sample {last}: a point of").wait_for()
+        assert drawn_time(page) == last
+        assert page.get_by_role("heading", name=re.compile("^Sample")).count() == 1
+    move(page, "Classes (λ)", "ArrowLeft")
+    redrawn(page, digest)
+    page.get_by_role("heading", name="Sample 599: a point of").wait_for()
+
+
+def test_the_live_table_at_the_end_shows_the_figures_of_the_run(server, visit):  # noqa: F811
+    """A gradual change, during which the Active raises more than one alarm."""
+    experiment = Experiment("points", drift="labels-swapped", over=0.8, seed=2)
+    stream = experiment.stream()
+    runs = experiment.run_stream(stream).learners
+    figured = figures({name: one.metrics for name, one in runs.items()})
+    page = with_player(visit, f"{server}/drift-lab?data=points&drift=labels-swapped&over=80&seed=2")
+    paused(page, len(stream) - 1)
+    for row, words in {
+        "false alarms": "false alarms", "delay": "samples until the alarm", "recovery": "samples until recovered",
+    }.items():  # fmt: skip
+        shown = page.locator(".player .metrics tr", has_text=re.compile(f"^{row}")).inner_text().split("\t")[1:]
+        assert shown == [cells[figured[""].index(words)] for name, cells in figured.items() if name], row
+    assert len(runs["active"].detections) > 1 and runs["active"].metrics.false_alarms == 0
+    assert runs["active"].metrics.unrecovered == 1, "it ends far below where it was"
+
+
+def test_the_sample_under_the_cursor_and_a_session_of_ones_own(server, visit):  # noqa: F811
+    one, other = (with_player(visit, f"{server}/drift-lab?data=Handwritten+digits") for _ in range(2))
+    digest = data(other, "digest")
+    paused(one, 40)
+    one.get_by_role("heading", name="Sample 40").wait_for()
+    one.locator("[data-testid=stImage] img").first.wait_for()
+    assert one.get_by_text(re.compile("Hybrid Tiny kNN said|Hybrid Tiny kNN")).count()
+    move(one, "Alarm level (h)")
+    redrawn(one, digest)
+    assert data(other, "digest") == digest
+    assert other.get_by_role("heading", name="Sample 40").count() == 0
+
+
+def test_a_sound_and_its_neighbours_can_be_heard(server, visit):  # noqa: F811
+    page = with_player(visit, f"{server}/drift-lab?per_class=150&train=20&learners=Hybrid+Tiny+kNN")
+    paused(page, 40)
+    page.get_by_role("heading", name="Sample 40").wait_for()
+    page.locator("audio").first.wait_for(state="attached")
+    assert page.locator("audio").count() == 1
+    page.get_by_role("radio", name="2", exact=True).click()
+    page.wait_for_function("() => document.querySelectorAll('audio').length === 2")
+    sources = page.locator("audio").evaluate_all("all => all.map(audio => audio.src)")
+    assert len(set(sources)) == 2
+    for source in sources:
+        assert page.request.get(source).body().startswith(b"RIFF")
+
+
+def test_twenty_runs_with_bands_and_a_cancel_that_works(server, visit):  # noqa: F811
+    page = with_player(visit, f"{server}/{QUICK}&per_class=1500&lambda=4")
+    digest = data(page, "digest")
+    page.get_by_text("Mean of 20 runs").click()
+    page.get_by_text(re.compile(r"^Run [23]")).first.wait_for()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Cancel").wait_for(state="detached")
+    settle(page)
+    page.wait_for_function("() => !location.search.includes('bands')")
+    assert data(page, "digest") == digest
+    page = with_player(visit, f"{server}/{QUICK}&bands=true")
+    single = data(page, "digest")
+    redrawn(page, single)
+    page.get_by_text("All figures").click()
+    page.locator("[data-testid=stDataFrame]").first.wait_for()
+
+
+def test_exports_hold_what_the_screen_shows(server, visit):  # noqa: F811
+    page = with_player(visit, f"{server}/{QUICK}&seed=4")
+    paused(page, 299)
+    shown = page.locator(".player .metrics tr", has_text=re.compile("^accuracy")).last.inner_text().split("\t")[1:]
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Trace as CSV").click()
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8"))))
+    assert len(rows) == int(data(page, "length")) == 300
+    for name, accuracy in zip(("cit", "active", "hybrid"), shown, strict=True):
+        assert float(accuracy) == pytest.approx(sum(int(row[f"{name}_correct"]) for row in rows) / 300, abs=6e-4)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Run as Python").click()
+    names: dict = {}
+    exec(download.value.path().read_text(encoding="utf-8"), names)
+    for name in ("cit", "active", "hybrid"):
+        assert names["traces"][name].predictions.tolist() == [row[f"{name}_predicted"] for row in rows]
+    for kind in ("PNG", "SVG"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Save the charts as {kind}").click()
+        assert download.value.path().stat().st_size > 1000
+
+
+def test_bad_and_good_uploads(server, visit, tmp_path):  # noqa: F811
+    page = visit(f"{server}/drift-lab?data=Upload+a+zip&per_class=100")
+    field = page.locator("[data-testid=stFileUploaderDropzoneInput]")
+    reasons = {"traversal": "leads out of its folder", "wrong types": "no clips or images", "bomb": "unpacks to more"}
+    for name, reason in reasons.items():
+        field.set_input_files({"name": f"{name}.zip", "mimeType": "application/zip", "buffer": BAD[name]})
+        page.locator("[data-testid=stAlert]", has_text=reason).wait_for()
+        settle(page)
+        assert page.locator("[data-testid=stAlert]").count() == 1
+        assert page.locator("[data-testid=stException]").count() == page.locator(".player").count() == 0
+    field.set_input_files({"name": "mine.zip", "mimeType": "application/zip", "buffer": zipped(pictures(50))})
+    page.wait_for_selector(".player[data-time]")
+    assert page.locator("[data-testid=stAlert]", has_text="unpacks").count() == 0
+    assert page.get_by_text("mine.zip holds image of 3 classes").count() == 1
+
+
+def test_hostile_words_are_text(server, visit):  # noqa: F811
+    words = "words=%22%27%3Cimg+src%3Dx%3E&words=![a](http://example.com/x.png)"
+    page = with_player(visit, f"{server}/drift-lab?data=Spoken+words&per_class=100&train=5&{words}")
+    assert page.locator("img[src*=example]").count() == 0
+    assert page.locator("[data-testid=stException]").count() == 0

@@ -1,0 +1,401 @@
+"""The Microphone page in a real Chromium whose microphone plays generated clips, is refused, missing or gone."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+import soundfile
+
+from benchmarks.bench_microphone import microphone_file
+from pages.views.microphone.sample_clips import sample_clip
+from tests.pages.test_app_browser import LOCAL, WAIT, server, settle  # noqa: F401
+from tests.pages.test_pages_browser import choose
+from tests.support.appserver import chromium, serve
+from tmlcd_core.features.voice import open_take
+from tmlcd_core.live import LiveSession
+from tmlcd_core.viz.medium import wav
+
+pytestmark = pytest.mark.browser
+if shutil.which("chromium") is None:
+    pytest.skip("*** NO CHROMIUM: the browser tests are skipped ***", allow_module_level=True)
+
+HOSTILE = "<img src=x onerror=window.bad=1>"
+ELSEWHERE = "lab.example"
+ALLOWED, REFUSED = "--use-fake-ui-for-media-stream", "--deny-permission-prompts"
+DEVICE = "--use-fake-device-for-media-stream"
+
+
+@contextmanager
+def opened(address: str, *flags: str, before: Callable[[Any], object] = lambda page: None, **options: Any) -> Iterator:
+    """The page in a browser of its own, watched: an error on it or a request to another host fails the test."""
+    with chromium(*flags) as running:
+        page = running.new_page(viewport={"width": 1280, "height": 720}, **options)
+        page.set_default_timeout(WAIT)
+        faults: list[str] = []
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("request", lambda request: faults.append(request.url) if foreign(request.url) else None)
+        before(page)
+        page.goto(address)
+        settle(page)
+        page.wait_for_selector(".recorder")
+        yield page
+        assert faults == []
+        assert page.locator("[data-testid=stException]").count() == 0
+
+
+def foreign(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme.startswith(("http", "ws")) and parts.hostname not in {*LOCAL, ELSEWHERE}
+
+
+def speaking(word: str, folder: Path) -> list[str]:
+    """Flags of a browser that may use the microphone, which says one word."""
+    recording = microphone_file(folder / f"{word}.wav", word)
+    return [ALLOWED, DEVICE, f"--use-file-for-fake-audio-capture={recording}"]
+
+
+def phase(page: Any, wanted: str) -> None:
+    page.wait_for_selector(f".recorder[data-phase={wanted}]")
+
+
+def listening(page: Any) -> None:
+    """Wait until the microphone is on; a take may be under way already."""
+    page.wait_for_selector(".recorder:is([data-phase=armed], [data-phase=recording], [data-phase=ready])")
+
+
+def counted(page: Any, word: str, count: int) -> None:
+    """Wait until a word's counter stands at so many takes."""
+    counter(page, word, count).wait_for()
+
+
+def counter(page: Any, word: str, count: int) -> Any:
+    return page.get_by_role("radio", name=f"{word} · {count}", exact=True)
+
+
+def takes_done(page: Any, count: int) -> None:
+    page.wait_for_selector(f".recorder[data-done='{count}']")
+
+
+def others(page: Any) -> None:
+    """Open the list of other sources."""
+    if not page.get_by_text("Ready-made: the words").is_visible():
+        page.get_by_text("No microphone?").click()
+    page.get_by_text("Ready-made: the words").wait_for()
+
+
+def ready(page: Any, name: str, sign: str) -> None:
+    """Press a button of the ready-made clips and wait for its sign."""
+    settle(page)
+    page.get_by_role("button", name=name, exact=True).click()
+    page.get_by_text(sign).first.wait_for()
+    settle(page)
+
+
+# ---------------------------------------------------------------- with a microphone
+
+
+def test_teach_say_correct_drift_and_alarm_by_voice(server, tmp_path):  # noqa: F811
+    with opened(f"{server}/microphone", *speaking("yes", tmp_path)) as page:
+        page.get_by_role("button", name="Turn on the microphone").click()
+        counted(page, "yes", 1)
+        phase(page, "ready")
+        page.locator(".recorder .main").focus()
+        page.keyboard.press("Space")
+        counted(page, "yes", 2)
+        address = page.url
+        assert "session=" in address
+    with opened(address, *speaking("no", tmp_path)) as page:
+        counted(page, "yes", 2)
+        counter(page, "no", 0).click()
+        page.get_by_text("Say “no”", exact=True).wait_for()
+        page.get_by_label("Hands-free").check()
+        page.get_by_role("button", name="Turn on the microphone").click()
+        counted(page, "no", 2)
+        page.get_by_label("Hands-free").uncheck()
+        others(page)
+        ready(page, "3 of each word", "It knows every word a little")
+        page.get_by_role("button", name="Say words").click()
+        page.get_by_text("Here stands what it has understood").wait_for()
+        done = int(page.locator(".recorder").get_attribute("data-done"))
+        page.get_by_role("button", name=re.compile("^Record ")).click()
+        takes_done(page, done + 1)
+        page.get_by_text("What did you say?").wait_for()
+        assert page.locator(".st-key-mic-answer [data-testid=stMetricValue]").first.inner_text() == "no"
+        settle(page)
+        page.keyboard.press("3")
+        page.get_by_text("Wrong: it was “up”").wait_for()
+        page.get_by_role("button", name="Undo").click()
+        page.get_by_text("What did you say?").wait_for()
+        settle(page)
+        page.keyboard.press("2")
+        page.get_by_text("Right: it was “no”").wait_for()
+        page.locator(".js-plotly-plot").first.wait_for()
+
+        others(page)
+        ready(page, "10 at random, judged", "say 1 more words")
+        ready(page, "10 at random, judged", "change something, and see")
+        page.get_by_role("button", name="Change something").click()
+        choose(page, "What is to change?", "A simulated fault")
+        page.get_by_role("button", name="Begin").click()
+        page.get_by_text("From now on every take goes through “wrong sample rate”").wait_for()
+        page.get_by_text("the alarm is not to be expected before").wait_for()
+        page.get_by_text("Tell me what to say").click()
+        page.get_by_label("Hands-free").check()
+        page.get_by_text(re.compile("Alarm of (Active|Hybrid) Tiny kNN")).first.wait_for(timeout=2 * WAIT)
+        page.get_by_label("Hands-free").uncheck()
+        assert page.get_by_text("answers after the drift was ordered").count()
+        page.get_by_text("It has noticed.").wait_for()
+
+
+def test_a_voice_starts_a_take_above_hum_and_an_offset(server, tmp_path):  # noqa: F811
+    *flags, capture = speaking("no", tmp_path)
+    clean = capture.partition("=")[2]
+    samples, rate = soundfile.read(clean)
+    hum = 0.05 + 0.1 * np.sin(2 * np.pi * 50 * np.arange(len(samples)) / rate)
+    soundfile.write(humming := tmp_path / "humming.wav", 0.5 * samples + hum, rate, subtype="PCM_16")
+    with opened(f"{server}/microphone", *flags, f"--use-file-for-fake-audio-capture={humming}") as page:
+        page.get_by_label("Hands-free").check()
+        page.get_by_role("button", name="Turn on the microphone").click()
+        counted(page, "yes", 2)  # the word that is being taught
+
+
+def test_a_long_take_is_cut_and_takes_are_heard_moved_and_dropped(server, tmp_path):  # noqa: F811
+    with opened(f"{server}/microphone", *speaking("yes", tmp_path)) as page:
+        page.get_by_role("button", name="Long take (10 s)").click()
+        page.get_by_text(re.compile("Recording, [1-9] s left")).wait_for()
+        page.wait_for_timeout(7_000)
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("words found").wait_for()
+        found = int(page.get_by_role("button", name=re.compile("^Keep ")).inner_text().split()[-3])
+        assert 2 <= found <= 5  # one every 2.2 s: on a busy machine the take may run to its 10 s
+        page.get_by_role("button", name="Drop take 1 of").click()
+        page.get_by_role("button", name=re.compile(f"^Keep {found - 1} as")).click()
+        counted(page, "yes", found - 1)
+        page.get_by_role("button", name="Play take 1 of “yes”").click()
+        page.wait_for_selector(".gallery[data-played]")
+        page.get_by_role("group", name="The take that was picked").get_by_role("button", name="up").click()
+        counted(page, "up", 1)
+        page.get_by_role("button", name="Play take 1 of “up”").focus()
+        page.keyboard.press("Delete")
+        counted(page, "up", 0)
+        assert page.locator(".gallery .take").count() == found - 2
+
+
+def test_takes_wait_for_a_slow_server_and_none_is_lost(server, tmp_path):  # noqa: F811
+    held: list[Any] = []
+    slow = {"now": False}
+
+    def through(socket: Any) -> None:
+        real = socket.connect_to_server()
+
+        def answer(message: Any) -> None:
+            if slow["now"]:
+                held.append(lambda: socket.send(message))
+            else:
+                socket.send(message)
+
+        real.on_message(answer)
+
+    def before(page: Any) -> None:
+        page.route_web_socket("**/_stcore/stream", through)
+
+    with opened(f"{server}/microphone", *speaking("up", tmp_path), before=before) as page:
+        page.get_by_role("button", name="Turn on the microphone").click()
+        counted(page, "yes", 1)
+        phase(page, "ready")
+        others(page)
+        ready(page, "yes", "yes · 2")
+        ready(page, "yes", "yes · 3")
+        slow["now"] = True
+        for waiting in (1, 2, 3):
+            page.locator(".recorder .main").click()
+            page.wait_for_selector(f".recorder[data-waiting='{waiting}']")
+        page.locator(".recorder .main").click()
+        page.get_by_text("none of them is lost").wait_for()
+        slow["now"] = False
+        for send in held:
+            send()
+        takes_done(page, 4)
+        counted(page, "yes", 6)  # the turn passes on after five, but "yes" was asked for when they were recorded
+
+
+def test_the_microphone_is_given_back_when_it_goes_and_when_the_page_is_left(server, tmp_path):  # noqa: F811
+    def before(page: Any) -> None:
+        page.add_init_script("""
+            const open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+            navigator.mediaDevices.getUserMedia = async (wishes) => {
+              window.wishes = wishes.audio;
+              return (window.stream = await open(wishes));
+            };
+        """)
+
+    with opened(f"{server}/microphone", *speaking("yes", tmp_path), before=before) as page:
+        page.get_by_role("button", name="Turn on the microphone").click()
+        listening(page)
+        wishes = page.evaluate("window.wishes")
+        assert wishes == {"echoCancellation": False, "noiseSuppression": False, "autoGainControl": False}
+        page.evaluate("stream.getTracks()[0].dispatchEvent(new Event('ended'))")
+        page.get_by_text("The microphone has gone").wait_for()
+        phase(page, "off")
+        page.get_by_role("button", name="Turn on the microphone").click()
+        listening(page)
+        assert page.evaluate("stream.getTracks()[0].readyState") == "live"
+        page.locator("[data-testid=stSidebarNavLink]", has_text="Paper").click()
+        page.wait_for_url("**/paper")
+        page.wait_for_function("() => stream.getTracks()[0].readyState === 'ended'")
+
+
+# ---------------------------------------------------------------- without one
+
+
+def test_a_refused_microphone_says_so_and_the_page_works_without(server):  # noqa: F811
+    with opened(f"{server}/microphone", REFUSED, DEVICE) as page:
+        page.get_by_role("button", name="Turn on the microphone").click()
+        page.get_by_text("The browser refused the microphone").wait_for()
+        phase(page, "off")
+        others(page)
+        ready(page, "3 of each word", "It knows every word a little")
+        page.get_by_role("button", name="Say words").click()
+        others(page)
+        ready(page, "up", "What did you say?")
+
+
+def test_the_space_bar_works_after_the_menu_a_click_beside_everything_and_choosing_a_word(server, tmp_path):  # noqa: F811
+    with opened(f"{server}/microphone", *speaking("no", tmp_path)) as page:
+        page.locator("[data-testid=stSidebarNavLink]", has_text="Microphone").click()
+        settle(page)
+        page.keyboard.press("Space")
+        listening(page)
+        page.get_by_role("button", name="Switch off").click()
+        page.get_by_role("heading", name="Microphone").click()
+        page.keyboard.press("Space")
+        counted(page, "yes", 1)
+        phase(page, "ready")
+        settle(page)
+        counter(page, "no", 0).click()
+        page.get_by_text("Say “no”", exact=True).wait_for()
+        settle(page)
+        page.keyboard.press("Space")
+        counted(page, "no", 1)
+
+
+def test_a_computer_without_a_microphone_says_so(server):  # noqa: F811
+    with opened(f"{server}/microphone", ALLOWED) as page:
+        page.locator(".recorder .main").focus()
+        page.keyboard.press("r")
+        page.get_by_text("No microphone was found").wait_for()
+        phase(page, "off")
+
+
+def test_plain_http_from_another_host_says_so(monkeypatch):
+    monkeypatch.setenv("TMLCD_HOSTS", ELSEWHERE)
+    with serve() as address:
+        far = address.replace("127.0.0.1", ELSEWHERE)
+        with opened(f"{far}/microphone", f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1", ALLOWED, DEVICE) as page:
+            page.get_by_role("button", name="Turn on the microphone").click()
+            page.get_by_text("only to pages from https").wait_for()
+            others(page)
+
+
+def test_save_reload_forget_and_open(server):  # noqa: F811
+    with opened(f"{server}/microphone") as page:
+        others(page)
+        ready(page, "3 of each word", "It knows every word a little")
+        page.wait_for_url("**session=*")
+        page.reload()
+        settle(page)
+        counted(page, "no", 3)
+        page.get_by_text("Add or remove a word").click()
+        page.get_by_label("New word").fill(HOSTILE)
+        page.get_by_label("New word").press("Enter")
+        counted(page, HOSTILE, 0)
+        page.keyboard.press("Escape")
+        others(page)
+        clip, rate = sample_clip("stop", 0)
+        files = page.locator("[data-testid=stMain] [data-testid=stFileUploaderDropzoneInput]")
+        files.set_input_files({"name": "stop.wav", "mimeType": "audio/wav", "buffer": wav(clip, rate)})
+        counted(page, HOSTILE, 1)
+        page.get_by_role("button", name=f"Play take 1 of “{HOSTILE}”").wait_for()
+        page.get_by_text("Keep, open, take along").click()
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Session", exact=True).click()
+        saved = download.value.path().read_bytes()
+        assert LiveSession.open(saved).counts() == {"yes": 3, "no": 3, "up": 3, HOSTILE: 1}
+        page.get_by_role("button", name="Forget my recordings").click()
+        page.get_by_text("have been removed").wait_for()
+        page.wait_for_function("() => !location.search.includes('session')")
+        opener = page.locator("[data-testid=stSidebar] [data-testid=stFileUploaderDropzoneInput]")
+        opener.set_input_files({"name": "cut.zip", "mimeType": "application/zip", "buffer": saved[:-500]})
+        page.locator("[data-testid=stSidebar] [data-testid=stAlert]", has_text="cut.zip").wait_for()
+        opener.set_input_files({"name": "mine.zip", "mimeType": "application/zip", "buffer": saved})
+        counted(page, "up", 3)
+        counted(page, HOSTILE, 1)
+        assert page.evaluate("window.bad") is None
+        assert page.locator("img[src=x]").count() == 0
+
+
+LINKS = ("https://x.example/a", "www.x.example", "mail@x.example", "HTTP://X.EXAMPLE")
+SHOWING = """
+import streamlit as st
+from pages.shell.url_widgets import as_text, show_fault
+st.title("Words")
+for word in {links!r}:
+    text = as_text(word)
+    st.markdown(f"it was “{{text}}”")
+    st.markdown(text)
+    st.subheader(text)
+    st.caption(f"({{text}})")
+    st.button(text, key=word)
+    st.metric(text, text)
+    st.progress(0.5, text=f"{{text}} 50%")
+    st.toast(text, duration="infinite")
+    st.expander(text)
+    show_fault(word)
+st.pills("Words", {links!r}, format_func=lambda word: f"{{as_text(word)}} · **3**")
+st.segmented_control("Words too", {links!r}, format_func=as_text)
+"""
+
+
+def links(page: Any) -> list[str]:
+    """Links that a word has become; a heading has one to itself."""
+    return page.locator("a[href*=example i]:not([href^='#'])").evaluate_all("found => found.map(a => a.outerHTML)")
+
+
+def test_a_word_is_never_a_link_wherever_it_is_shown(tmp_path):
+    script = tmp_path / "words.py"
+    script.write_text(SHOWING.format(links=LINKS))
+    with serve(script) as address, chromium() as running:
+        page = running.new_page(viewport={"width": 1280, "height": 720})
+        page.goto(address)
+        page.get_by_role("radiogroup", name="Words too").wait_for()
+        settle(page)
+        shown = page.locator("body").inner_text().replace("\u2060", "")
+        assert all(shown.count(word) >= 10 for word in LINKS), "nothing is seen of the escapes"
+        assert links(page) == []
+
+
+def test_words_that_look_like_addresses_are_words(server):  # noqa: F811
+    session = LiveSession(LINKS)
+    spoken = ("yes", "no", "up", "down")
+    for number in range(2):
+        for word, clip in zip(LINKS, spoken, strict=True):
+            session.teach(word, open_take(sample_clip(clip, number)))
+    for word, clip in zip(LINKS, spoken, strict=True):
+        session.judge(session.say(open_take(sample_clip(clip, 5))).id, word)
+    session.begin_drift("class-change", old=LINKS[0], new="www.other.example")
+    session.say(open_take(sample_clip("yes", 7)))
+    with opened(f"{server}/microphone") as page:
+        page.get_by_text("Keep, open, take along").click()
+        files = page.locator("[data-testid=stSidebar] [data-testid=stFileUploaderDropzoneInput]")
+        files.set_input_files({"name": "www.x.example.zip", "mimeType": "application/zip", "buffer": session.save()})
+        for step in ("3 Change", "2 Say", "1 Teach"):
+            page.get_by_role("radio", name=step).click()
+            settle(page)
+            page.get_by_text("x.example").first.wait_for(state="attached")
+            assert links(page) == [], step

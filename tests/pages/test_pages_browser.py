@@ -1,0 +1,137 @@
+"""Features and STM32 in a real Chromium: what a person hears, drags, uploads and takes along."""
+
+import io
+import re
+import zipfile
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import TimeoutError
+
+from tests.pages.test_app_browser import browser, server, settle, visit  # noqa: F401
+
+pytestmark = pytest.mark.browser
+
+
+def charts(page, count):
+    """Wait until so many charts are drawn."""
+    page.wait_for_function(f"() => document.querySelectorAll('.js-plotly-plot .main-svg').length >= {count}")
+    settle(page)
+
+
+def choose(page, label, option):
+    """Open the menu, again if a late rerun of the page has closed it, and take the option."""
+    entry = page.get_by_role("option", name=option, exact=True)
+    for patience in (5_000, 5_000, 5_000, 20_000):  # ms
+        page.get_by_role("combobox", name=label).click()
+        try:
+            entry.click(timeout=patience)
+            break
+        except TimeoutError:
+            continue
+    else:
+        pytest.fail(f"the menu {label!r} did not stay open")
+    settle(page)
+
+
+# ---------------------------------------------------------------- from sound to features
+
+
+def test_a_drift_at_the_source_from_the_menu_to_the_link(server, visit):  # noqa: F811
+    page = visit(f"{server}/features")
+    charts(page, 8)
+    assert page.locator("audio").count() == 1
+    choose(page, "Beside it", "A drift at the source")
+    page.wait_for_url("**beside=*")
+    page.get_by_text("The two vectors lie").wait_for()
+    assert page.locator("audio").count() == 2
+    slider = page.get_by_role("slider", name="Strength")
+    before = page.get_by_text("The two vectors lie").inner_text()
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**amount=0.55*")
+    page.wait_for_function("before => !document.body.innerText.includes(before)", arg=before)
+    copied = visit(page.url)
+    copied.get_by_text("The two vectors lie").wait_for()
+    assert (
+        copied.get_by_text("The two vectors lie").inner_text() == page.get_by_text("The two vectors lie").inner_text()
+    )
+
+
+def test_low_frequencies_are_at_the_bottom_of_both_pictures(server, visit):  # noqa: F811
+    page = visit(f"{server}/features")
+    charts(page, 8)
+    ranges = page.evaluate(
+        "() => [...document.querySelectorAll('.js-plotly-plot')].slice(1, 3).map(p => p._fullLayout.yaxis.range)"
+    )
+    assert ranges == [[0, 11025], [0, 11025]]
+
+
+def test_uploads_of_a_picture_and_of_garbage(server, visit):  # noqa: F811
+    page = visit(f"{server}/features?medium=Your+file")
+    pixels = np.random.default_rng(0).integers(0, 256, (120, 90, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(png := io.BytesIO(), "PNG")
+    give = page.locator("[data-testid=stFileUploaderDropzoneInput], input[type=file]").first
+    give.set_input_files({"name": "a.png", "mimeType": "image/png", "buffer": png.getvalue()})
+    page.get_by_text("120 × 90 × 3 → 224 × 224 × 3").wait_for()
+    give.set_input_files({"name": "b.wav", "mimeType": "audio/wav", "buffer": b"<script>alert(1)</script>" * 9})
+    page.locator("[data-testid=stSidebar]").get_by_text("cannot be decoded").wait_for()
+    assert page.get_by_text("120 × 90 × 3 → 224 × 224 × 3").count() == 1, "the last good one stays"
+
+
+# ---------------------------------------------------------------- lessons
+
+
+def test_a_second_click_on_a_lesson_keeps_it(server, visit):  # noqa: F811
+    page = visit(f"{server}/lessons?lesson=The+threshold")
+    page.get_by_role("radio", name="The threshold").click()
+    page.wait_for_timeout(500)
+    settle(page)
+    assert page.get_by_text("cries wolf").count() == 1
+    assert page.url.endswith("lesson=The+threshold")
+
+
+# ---------------------------------------------------------------- STM32
+
+
+def test_a_button_takes_the_page_to_the_papers_other_table(server, visit):  # noqa: F811
+    page = visit(f"{server}/stm32")
+    number = page.get_by_role("cell", name="370,744")
+    assert number.evaluate("cell => getComputedStyle(cell).textAlign") == "right"
+    page.get_by_role("button", name=re.compile(r"Table 2 \(b\)")).click()
+    page.get_by_role("cell", name="77,140").wait_for()
+    page.wait_for_url("**hz=4410*")
+    copied = visit(page.url)
+    copied.get_by_role("cell", name="77,140").wait_for()
+
+
+def test_bad_numbers_are_named_beside_the_widget(server, visit):  # noqa: F811
+    page = visit(f"{server}/stm32?own=true")
+    sidebar = page.locator("[data-testid=stSidebar]")
+    for label, value, said in (("Hop", "0", "hop=0"), ("|T|", "1000000000", "samples=1000000000")):
+        box = sidebar.get_by_role("spinbutton", name=label)
+        good = box.input_value()
+        box.fill(value)
+        box.press("Enter")
+        sidebar.get_by_text(said).wait_for()
+        assert page.get_by_role("cell", name="370,744").count() == 1
+        box.fill(good)
+        box.press("Enter")
+        sidebar.get_by_text(said).wait_for(state="detached")
+    sidebar.get_by_role("spinbutton", name="RAM, KB").fill("0")
+    sidebar.get_by_role("spinbutton", name="RAM, KB").press("Enter")
+    sidebar.get_by_text("ram=0").wait_for()
+    assert page.locator("[data-testid=stException]").count() == 0
+
+
+def test_the_zip_comes_down_and_opens(server, visit):  # noqa: F811
+    page = visit(f"{server}/stm32?layout=streamed&store=uint8&target=STM32F401")
+    page.get_by_role("button", name="Write the C project").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name=re.compile("tmlcd-stm32f401.zip")).click()
+    archive = zipfile.ZipFile(download.value.path())
+    assert archive.testzip() is None
+    needed = page.locator("tr", has_text="with all that is marked").locator("td").nth(2).inner_text()
+    assert needed in archive.read("tmlcd-firmware/README.md").decode()
+    assert {"tmlcd-firmware/Makefile", "tmlcd-firmware/model.c"} <= set(archive.namelist())

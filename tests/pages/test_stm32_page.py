@@ -1,0 +1,276 @@
+"""The STM32 page: the paper's tables as printed, boards and configurations as the core counts them, the zip."""
+
+import io
+import subprocess
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.shell.navigation import PAGES
+from tmlcd_core.datasets import Dataset, Pack
+from tmlcd_core.errors import DataError
+from tmlcd_core.mcu import (
+    BOARDS,
+    CASES,
+    FULL_RATE_F401,
+    PAPER_CONFIGURATIONS,
+    FirmwareConfiguration,
+    budget,
+    ram_bars,
+    recorded,
+)
+from tmlcd_core.mcu.example import export_example, fit_example
+from tmlcd_core.viz import mcu as viz
+
+ROOT = Path(__file__).parents[2]
+PAGE = next(page for page in PAGES if page.url == "stm32")
+# Table 2 of the paper, as printed but for the two slips: the spectrogram of (b) is printed as 64x35x3.
+TABLE_2A = {
+    "Audio": ("1x22050", 88_200),
+    "Spectrogram": ("257x44x3", 135_696),
+    "Filter": ("7x7x3", 588),
+    "Features": ("65x11", 2_860),
+    "Training set T": ("50", 143_400),
+    "Total, as the paper counts": ("", 370_744),
+}
+TABLE_2B = {
+    "Audio": ("1x4410", 17_640),
+    "Spectrogram": ("65x35x3", 27_300),
+    "Filter": ("7x7x3", 588),
+    "Features": ("17x9", 612),
+    "Training set T": ("50", 31_000),
+    "Total, as the paper counts": ("", 77_140),
+}
+
+
+def open_page(**asked: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    for key, value in asked.items():
+        at.query_params[key] = value
+    return at.switch_page(PAGE.file).run()
+
+
+def shown(at: AppTest, table: int = 0) -> dict[str, list[str]]:
+    """The cells of a table, row by row."""
+    frame = at.table[table].value
+    return {str(row[0]): [str(cell) for cell in row[1:]] for row in frame.to_numpy()}
+
+
+def bytes_of(at: AppTest) -> dict[str, tuple[str, int]]:
+    return {name: (size, int(count.replace(",", ""))) for name, (size, count, _) in shown(at).items()}
+
+
+def preset(at: AppTest, name: str) -> AppTest:
+    return next(button for button in at.button if name in button.label).click().run()
+
+
+# ---------------------------------------------------------------- the paper's tables
+
+
+@pytest.mark.parametrize(("name", "printed"), [("Table 2 (a)", TABLE_2A), ("Table 2 (b)", TABLE_2B)])
+def test_table_2_to_the_byte(name, printed):
+    at = preset(open_page(hz="8000", size="7", layout="streamed", store="int16", filters="3"), name)
+    assert not at.exception and not at.error
+    assert printed.items() <= bytes_of(at).items()
+    assert any(f"the paper's {name}" in caption.value for caption in at.caption)
+
+
+def test_what_the_papers_sum_leaves_out_is_marked_and_added():
+    found = bytes_of(open_page())
+    extras = {name: size for name, (_, size) in found.items() if name.endswith(" +")}
+    assert {"FFT scratch +", "Distances +", "Change test +", "Stack +"} <= set(extras)
+    assert found["Needed"][1] == 370_744 + sum(extras.values())
+
+
+def test_table_3_as_printed():
+    times = shown(open_page(), table=2)
+    assert times == {
+        "STM32H743": ["22.9", "18.6", "2.0", "2.9–6.2"],
+        "STM32F767": ["53.8", "41.5", "2.2", "4.0–12.1"],
+        "STM32F401": ["34.6", "43.1", "2.2", "4.6–136.0"],
+    }
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.board} {case.name}")
+def test_times_of_our_own_are_called_estimates(case):
+    table = viz.stage_table(case)
+    assert all("estimate" in name for name in table if name.startswith("ms at"))
+    assert ("ms in the paper" in table) is case.name.startswith("paper")
+
+
+# ---------------------------------------------------------------- boards
+
+
+def test_the_largest_store_is_the_largest_that_fits():
+    at = preset(open_page(), "on 96 KB")
+    largest = int(shown(at, table=1)["STM32F401"][-1])
+    assert largest > 50
+    for size, verdict in ((largest, "yes"), (largest + 1, "no")):
+        at.number_input(key="size").set_value(size).run()
+        assert shown(at, table=1)["STM32F401"][2] == verdict
+
+
+def test_a_board_of_ones_own():
+    at = open_page(own="true", board="tiny-1", ram="64", mhz="48")
+    assert not at.exception and not at.error
+    assert shown(at, table=1)["TINY-1"][:3] == ["M4, 48 MHz", "64 KB", "no"]
+    assert "TINY-1" in at.selectbox(key="target").options
+
+
+def test_the_bar_adds_up_to_the_table():
+    c = FirmwareConfiguration(layout="compact", store="int16", samples=80)
+    bars = ram_bars(c)
+    figure = viz.ram_figure(bars)
+    heights = sum(np.asarray(trace.y) for trace in figure.data)
+    np.testing.assert_allclose(heights * 1024, budget(c).needed)
+    assert [shape.y0 * 1024 for shape in figure.layout.shapes] == [board.ram for board in BOARDS.values()]
+    assert f"{budget(c).needed:,}" in viz.in_words(bars)
+
+
+# ---------------------------------------------------------------- accuracy
+
+
+def test_only_measured_accuracies_are_shown():
+    at = open_page()
+    row = next(a for a in recorded() if (a.sample_rate, a.store, a.samples) == (22_050, "float32", 50))
+    assert at.metric[0].value == f"{row.accuracy:.1%}"
+    at.select_slider(key="n_fft").set_value(256).run()
+    assert not at.metric
+    assert "has been measured" in at.info[0].value
+    lines = viz.accuracy_figure(FirmwareConfiguration(), row).data
+    assert {line.name: len(line.x) for line in lines[:2]} == {"22,050 Hz": 5, "4,410 Hz": 5}
+
+
+# ---------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "named"),
+    [
+        ("hop", 0, "0"),
+        ("hop", -5, "-5"),
+        ("size", 10**9, "1000000000"),
+        ("size", 0, "0"),
+        ("ram", 0, "0"),
+        ("ram", -1, "-1024"),
+        ("mhz", 0.0, "0"),
+        ("flash", 2**40, "at most 1073741824"),
+    ],
+)
+def test_bad_numbers_get_a_message_and_the_last_table_stays(key, value, named):
+    at = open_page(own="true")
+    at.number_input(key=key).set_value(value).run()
+    assert not at.exception
+    assert len(at.sidebar.error) == 1
+    assert named in at.sidebar.error[0].value.replace("\\", "")
+    assert bytes_of(at)["Needed"][1] > 370_744
+
+
+def test_broken_links_fall_back():
+    at = open_page(hop="nan", hz="7", layout="<b>", own="true", ram="nan", board="../x")
+    assert not at.exception
+    assert bytes_of(at)["Total, as the paper counts"][1] == 370_744
+    assert len(at.sidebar.error) == 1, "the board's name"
+    assert len(at.toast) == 4
+
+
+def test_an_endless_size_falls_back():
+    at = open_page(size="1e999")
+    assert not at.exception and not at.error
+    assert at.number_input(key="size").value == 50
+
+
+# ---------------------------------------------------------------- the zip
+
+
+def no_pack() -> Pack:
+    raise DataError("there is no pack")
+
+
+def small_pack() -> Pack:
+    """Three words of 20 clips whose features lie apart."""
+    y = np.repeat(["no", "stop", "up", "yes"], 20)
+    noise = np.random.default_rng(0).random((80, 715), dtype=np.float32)
+    X = noise + np.unique(y, return_inverse=True)[1][:, None].astype(np.float32)
+    return Pack(Dataset("toy", X, y, np.arange(80)), ("yes", "no", "up"), "up", "stop", 20, 40, {})
+
+
+@pytest.fixture
+def fresh(monkeypatch, tmp_path):
+    """Nothing that an earlier test fitted."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    st.cache_data.clear()
+
+
+@pytest.mark.parametrize(("pack", "said"), [(small_pack, "the ready-made pack"), (no_pack, "eSpeak NG")])
+def test_the_page_says_what_the_exported_model_was_fitted_on(pack, said, monkeypatch, fresh):
+    monkeypatch.setattr("tmlcd_core.datasets.load_pack", pack)
+    at = preset(open_page(target="STM32F401"), "on 96 KB")
+    at.button[-1].click().run()
+    assert not at.exception and not at.error
+    assert any(said in caption.value for caption in at.caption)
+    assert "tmlcd-stm32f401.zip" in at.get("download_button")[0].label
+
+
+@pytest.mark.parametrize("pack", [small_pack, no_pack])
+def test_the_zip_holds_the_configuration(pack, monkeypatch, fresh):
+    monkeypatch.setattr("tmlcd_core.datasets.load_pack", pack)
+    firmware, _ = export_example(FULL_RATE_F401, BOARDS["stm32f401"])
+    archive = zipfile.ZipFile(io.BytesIO(firmware.zip()))
+    assert archive.testzip() is None
+    assert firmware.configuration == FULL_RATE_F401
+    assert f"{budget(FULL_RATE_F401).needed:,}" in archive.read("tmlcd-firmware/README.md").decode()
+    assert {"yes", "no"} < set(firmware.classes) if pack is small_pack else {"yes", "no"} == set(firmware.classes)
+
+
+@pytest.mark.parametrize("c", [FULL_RATE_F401, PAPER_CONFIGURATIONS[1]], ids=["pack", "spoken"])
+def test_the_example_holds_every_word_and_checks_itself(c, fresh, tmp_path):
+    firmware, _ = export_example(c, BOARDS["stm32f401"])
+    words = ("yes", "no", "up") if c is FULL_RATE_F401 else ("yes", "no")
+    counts = [firmware.samples_per_class[word] for word in words]
+    assert min(counts) >= 16 and sum(counts) == sum(firmware.samples_per_class.values()) <= 50
+    assert max(counts) - min(counts) <= 1 or sum(counts) < 50  # a start within the bound is not cut
+    with zipfile.ZipFile(io.BytesIO(firmware.zip())) as archive:
+        archive.extractall(tmp_path)
+    folder = tmp_path / "tmlcd-firmware"
+    assert {"LICENSE", "NOTICE", "stream.bin", "expected.txt"} <= {path.name for path in folder.iterdir()}
+    assert (folder / "stream.bin").stat().st_size <= 300_000
+    done = subprocess.run(["make", "-C", str(folder), "check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_page_tells_the_samples_of_each_word(fresh):
+    at = preset(open_page(target="STM32F401"), "on 96 KB")
+    at.button[-1].click().run()
+    assert not at.exception and not at.error
+    told = next(caption.value for caption in at.caption if "T holds" in caption.value)
+    assert "“yes”" in told and "“no”" in told and "no “stop” (forgotten, or not met yet" in told
+
+
+def test_what_does_not_fit_is_a_message():
+    at = open_page(target="STM32F401")
+    at.button[-1].click().run()
+    assert not at.exception
+    assert "STM32F401" in at.error[0].value
+    assert not at.get("download_button")
+
+
+def test_another_configuration_takes_the_old_zip_away():
+    at = preset(open_page(target="STM32F401"), "Table 2 (b)")
+    at.button[-1].click().run()
+    assert at.get("download_button")
+    at.number_input(key="size").set_value(20).run()
+    assert not at.get("download_button")
+
+
+@pytest.mark.parametrize("c", [PAPER_CONFIGURATIONS[1], replace(FirmwareConfiguration(), filters=2, samples=5)])
+def test_an_example_has_the_features_of_its_configuration(c, monkeypatch, fresh):
+    monkeypatch.setattr("tmlcd_core.datasets.load_pack", no_pack)
+    example = fit_example(c)
+    assert example.extractor.n_features == c.features == example.model.n_features_in_
+    assert len(example.model) <= c.samples

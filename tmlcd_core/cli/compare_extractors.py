@@ -1,0 +1,102 @@
+"""`compare-extractors`: how well a few takes of words tell the others apart, for each extractor of voices."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from tmlcd_core.cli.command import Report, add_command
+from tmlcd_core.progress import terminal_bar
+
+DRAWS, SPEAKERS = 20, 20
+
+
+def register(commands: Any) -> None:
+    parser = add_command(
+        commands, "compare-extractors", "try the extractors of voices on recorded words in a folder", _compare
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="folders per word, or files word_speaker_take.wav as in the Free Spoken Digit Dataset and AudioMNIST",
+    )
+    parser.add_argument("--shots", type=int, default=5, help="takes a word to learn (%(default)s); the rest is told")
+    parser.add_argument("--classes", type=int, default=3, help="words at a time (%(default)s)")
+    parser.add_argument("--draws", type=int, default=DRAWS, help="of words and takes, for each speaker (%(default)s)")
+    parser.add_argument("--speakers", type=int, default=SPEAKERS, help="most speakers to measure (%(default)s)")
+    parser.add_argument("--extractors", metavar="A,B,…", help="which to try; all unless given")
+    parser.add_argument(
+        "--k", default=None, metavar="N|sqrt", help="neighbours that vote; the page Microphone's unless given"
+    )
+    parser.add_argument(
+        "--weights", choices=("uniform", "distance"), help="of their votes; the page Microphone's unless given"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the draws (%(default)s)")
+
+
+def _compare(options: argparse.Namespace) -> Report:
+    from tmlcd_core.cli.run import aligned
+    from tmlcd_core.errors import ConfigError
+    from tmlcd_core.features.voice import DEFAULT_VOICE, VOICE_EXTRACTORS
+    from tmlcd_core.live import LiveSettings
+    from tmlcd_core.live.speakers import measure_speakers, reasons
+
+    changed: dict[str, Any] = {"weights": options.weights} if options.weights else {}
+    if options.k is not None:
+        if options.k != "sqrt" and not (options.k.isdecimal() and len(options.k) < 10):
+            raise ConfigError(f"--k is {options.k!r}; give a whole number or sqrt")
+        changed["k"] = options.k if options.k == "sqrt" else int(options.k)
+    if options.seed < 0:
+        raise ConfigError(f"--seed is {options.seed}; give 0 or more")
+    names = tuple(VOICE_EXTRACTORS)
+    if options.extractors:
+        names = tuple(name.strip() for name in options.extractors.split(",") if name.strip())
+    settings = LiveSettings(**changed)
+    trial = measure_speakers(
+        options.data,
+        options.shots,
+        options.classes,
+        options.draws,
+        options.seed,
+        names,
+        settings,
+        options.speakers,
+        terminal_bar(),
+    )
+    people = list(next(iter(trial.extractors.values())).speakers)
+    rows = [["extractor", "accuracy", "sd", *people]]
+    for name, scores in trial.extractors.items():
+        each = [f"{scores.speakers[person]:.3f}" for person in people]
+        rows.append(
+            [name + (" *" if name == DEFAULT_VOICE else ""), f"{scores.accuracy:.3f}", f"{scores.sd:.3f}", *each]
+        )
+    skipped = reasons(trial.skipped)
+    lines = [
+        f"{options.data}: {len(people)} speakers, {trial.takes} takes; {trial.shots} takes of each of {trial.classes} "
+        f"words to learn, {trial.draws} draws a speaker, {trial.tests} takes told",
+        *aligned(rows),
+        f"* the default; kNN with k={settings.k}, weights={settings.weights}",
+        *trial.remarks,
+    ]
+    if skipped["count"]:
+        lines.append(f"{skipped['count']} files left out: " + "; ".join(skipped["reasons"]))
+    found = {
+        "data": options.data,
+        "shots": trial.shots,
+        "classes": trial.classes,
+        "draws": trial.draws,
+        "seed": trial.seed,
+        "speakers": people,
+        "takes": trial.takes,
+        "tests": trial.tests,
+        "default": DEFAULT_VOICE,
+        "k": settings.k,
+        "weights": settings.weights,
+        "extractors": trial.extractors,
+        "remarks": trial.remarks,
+        "skipped": skipped,
+    }
+    return Report(found, "\n".join(lines))

@@ -1,0 +1,17 @@
+"""Change detection: the generalized CUSUM test, river's detectors, and the choice of the threshold."""
+
+from tmlcd_core.detectors.calibration import ThresholdRow, calibrate_threshold, threshold_table
+from tmlcd_core.detectors.cusum import GeneralizedCusum, candidate_accuracies, log_likelihood_ratio
+from tmlcd_core.detectors.detector import ChangeDetector
+from tmlcd_core.detectors.river_detector import RiverDetector
+
+__all__ = [
+    "ChangeDetector",
+    "GeneralizedCusum",
+    "RiverDetector",
+    "ThresholdRow",
+    "calibrate_threshold",
+    "candidate_accuracies",
+    "log_likelihood_ratio",
+    "threshold_table",
+]

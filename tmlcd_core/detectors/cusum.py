@@ -1,0 +1,198 @@
+"""The generalized CUSUM test on the accuracy of a classifier (paper, Sec. 6.2, Eqs. 1-6)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tmlcd_core.detectors.detector import Cloneable
+from tmlcd_core.errors import DataError
+from tmlcd_core.validation import one_of, real_number, whole_number
+
+DIRECTIONS = ("both", "down")
+LIKELIHOODS = ("normal", "binomial")
+LONGEST = 2**31 - 1  # samples of a batch or a warm-up
+V0_MARGIN = 1e-3  # v0 is kept this far from 0 and 1 (authors' experiments)
+
+
+def log_likelihood_ratio(
+    correct: ArrayLike, v0: ArrayLike, v1: ArrayLike, n: int, likelihood: str = "normal"
+) -> NDArray:
+    """s = ln p_v1(zeta) / p_v0(zeta) for zeta = `correct` hits in a batch of n (Eq. 1), by broadcasting.
+
+    "normal" is the paper's Eq. (4); "binomial" is the exact ratio, in which the binomial coefficients cancel.
+
+    Examples
+    --------
+    >>> round(float(log_likelihood_ratio(30, 0.9, 0.6, 50)), 3)
+    24.51
+    """
+    one_of("likelihood", likelihood, LIKELIHOODS)
+    zeta, v0, v1 = (np.asarray(a, dtype=np.float64) for a in (correct, v0, v1))
+    w0, w1 = 1 - v0, 1 - v1
+    if likelihood == "binomial":
+        return zeta * np.log(v1 / v0) + (n - zeta) * np.log(w1 / w0)
+    return (
+        (v1 * w1 - v0 * w0) / (2 * n * v0 * w0 * v1 * w1) * zeta**2
+        + (w0 - w1) / (w0 * w1) * zeta
+        + n * (v0 * w1 - v1 * w0) / (2 * w0 * w1)
+        + 0.5 * np.log(v0 * w0 / (v1 * w1))
+    )
+
+
+class GeneralizedCusum(Cloneable):
+    """Generalized CUSUM on batches of correct and incorrect predictions.
+
+    The accuracy v0 before a change is estimated on the first `warmup` samples; after that each batch of n samples adds,
+    for every candidate accuracy v1, its log-likelihood ratio s. The statistic is g_t = max_j max_v1 S_j^t(v1) with
+    S_j^t = s_j + … + s_t. For each v1 the maximum over j is the recursion G = max(G, 0) + s together with the batch at
+    which it last started anew, so memory is one number a candidate, whatever t is.
+
+    After an alarm the test starts again at the next sample, and v0 is estimated on `batch` samples.
+
+    Parameters
+    ----------
+    threshold
+        h: the alarm is raised when g_t >= h. `calibrate_threshold` finds one for a false-alarm rate.
+    batch
+        n: samples a batch.
+    warmup
+        ξ: samples on which v0 is estimated.
+    direction
+        "both" (the paper's Active) or "down": only candidates below v0 (its Hybrid).
+    likelihood
+        "normal" approximation (the paper) or exact "binomial".
+    spacing, gap
+        Candidates are spacing/2, 3 spacing/2, … below 1, without those nearer than `gap` to v0.
+    margin
+        v0 is kept this far from 0 and 1. A dozen hits in a row do not make a perfect classifier: after so short a
+        warm-up the authors' 0.001 would let one error weigh as much as all others.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> correct = np.r_[rng.random(1000) < 0.9, rng.random(1000) < 0.6]
+    >>> test = GeneralizedCusum()
+    >>> alarms = [i for i, c in enumerate(correct) if test.update(c)]
+    >>> alarms[0]
+    1149
+
+    References
+    ----------
+    Lorden, G. (1971). Procedures for reacting to a change in distribution. Annals of Mathematical Statistics 42(6).
+    """
+
+    def __init__(
+        self,
+        threshold: float = 25.0,
+        batch: int = 50,
+        warmup: int = 100,
+        direction: str = "both",
+        likelihood: str = "normal",
+        spacing: float = 0.01,
+        gap: float = 0.03,
+        margin: float = V0_MARGIN,
+    ):
+        self.threshold = real_number("threshold", threshold, 0.0)
+        self.batch = whole_number("batch", batch, 1, LONGEST)
+        self.warmup = whole_number("warmup", warmup, 1, LONGEST)
+        self.direction = one_of("direction", direction, DIRECTIONS)
+        self.likelihood = one_of("likelihood", likelihood, LIKELIHOODS)
+        self.spacing = real_number("spacing", spacing, 1e-4, 0.5)
+        self.gap = real_number("gap", gap, 0.0, 1.0)
+        self.margin = real_number("margin", margin, 1e-6, 0.5)
+        self.seen = 0  # supervised samples
+        self._start(self.warmup)
+
+    def __repr__(self) -> str:
+        return (
+            f"GeneralizedCusum(threshold={self.threshold:g}, batch={self.batch}, warmup={self.warmup}, "
+            f"direction={self.direction!r}, likelihood={self.likelihood!r})"
+        )
+
+    def _start(self, warmup: int) -> None:
+        self.statistic = math.nan  # g_t; nan while warming up
+        self.accuracy_before = math.nan  # v0
+        self.accuracy_after = math.nan  # the v1 of the maximum
+        self.change_time = -1  # time of the first sample of the batch at which the maximum starts
+        self.candidates = np.empty(0)
+        self._left = warmup  # samples until the warm-up or the batch is full
+        self._size = warmup
+        self._correct = 0
+        self._alarm = False
+
+    def update(self, correct: bool, time: int | None = None) -> bool:
+        """Take in one supervised sample; True where g_t reaches the threshold. `time` is by default a count from 0."""
+        if self._alarm:
+            self._start(self.batch)
+        if time is None:
+            time = self.seen
+        self.seen += 1
+        warming_up = math.isnan(self.accuracy_before)
+        if not warming_up and math.isnan(self.statistic):
+            self.statistic = 0.0  # the first batch has begun
+        if self._left == self._size:
+            self._batch_time = time
+        self._left -= 1
+        self._correct += bool(correct)
+        if self._left:
+            return False
+        if warming_up:
+            self.begin(self._correct / self._size)
+        else:
+            self._take_batch(self._correct)
+        self._left = self._size = self.batch
+        self._correct = 0
+        return self._alarm
+
+    def begin(self, accuracy: float) -> None:
+        """Begin to test: v0 is `accuracy`, kept off 0 and 1, and no batch has been seen."""
+        self.accuracy_before = min(max(accuracy, self.margin), 1 - self.margin)
+        self.candidates = candidate_accuracies(self.accuracy_before, self.direction, self.spacing, self.gap)
+        self._G = np.full(len(self.candidates), -np.inf)
+        self._since = np.zeros(len(self.candidates), np.int64)
+
+    def _take_batch(self, correct: int) -> None:
+        if not len(self.candidates):  # nothing lies far enough below v0: no drop can be told
+            return
+        anew = self._G < 0
+        self._since[anew] = self._batch_time
+        self._G[anew] = 0
+        self._G += self.ratios(correct)
+        best = int(self._G.argmax())
+        self.statistic = float(self._G[best])
+        self.accuracy_after = float(self.candidates[best])
+        self.change_time = int(self._since[best])
+        self._alarm = self.statistic >= self.threshold
+
+    def ratios(self, correct: ArrayLike) -> NDArray[np.float64]:
+        """s(v1) of batches with these numbers of hits: one row a batch, one column a candidate."""
+        zeta = np.asarray(correct, dtype=np.float64)[..., None]
+        return log_likelihood_ratio(zeta, self.accuracy_before, self.candidates, self.batch, self.likelihood)
+
+    def matrix(self, correct: ArrayLike) -> NDArray[np.float64]:
+        """S_j^t(v1) of batches 1..t with these hits, j down, v1 across: for drawing, the test never keeps it."""
+        if math.isnan(self.accuracy_before):
+            raise DataError("v0 is not known before the warm-up ends: there is no S_j^t(v1) yet")
+        hits = np.atleast_1d(np.asarray(correct))
+        if hits.ndim != 1 or (hits < 0).any() or (hits > self.batch).any():
+            raise DataError(f"hits per batch must be a list of numbers in 0..{self.batch}, got {correct!r}")
+        return self.ratios(hits)[::-1].cumsum(axis=0)[::-1]
+
+
+def candidate_accuracies(
+    v0: float, direction: str = "both", spacing: float = 0.01, gap: float = 0.03
+) -> NDArray[np.float64]:
+    """The set of accuracies after the change that the test considers.
+
+    Examples
+    --------
+    >>> candidate_accuracies(0.1, "down").round(3).tolist()
+    [0.005, 0.015, 0.025, 0.035, 0.045, 0.055, 0.065]
+    """
+    one_of("direction", direction, DIRECTIONS)
+    grid = np.arange(spacing / 2, 1 - 1e-12, spacing)  # arange itself may go one step too far, to 1
+    far = np.abs(grid - v0) >= gap - 1e-12
+    return grid[far & (grid < v0)] if direction == "down" else grid[far]

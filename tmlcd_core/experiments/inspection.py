@@ -1,0 +1,80 @@
+"""Inspect one sample of a run: training set, prediction and neighbours at that time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.errors import ConfigError
+from tmlcd_core.learners import StreamLearner
+from tmlcd_core.streams.scenario import Origin
+from tmlcd_core.streams.stream import Stream
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A stored sample that voted: where it comes from, and how many samples ago it was learned.
+
+    `age` is None for one that was there from the beginning.
+    """
+
+    label: str
+    age: int | None
+    distance: float
+    origin: Origin
+    index: int
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """A learner before one sample of the stream: what it said, |T|, and the neighbours that voted, nearest first.
+
+    `plane` is T itself where it can be drawn, in two dimensions, with its `labels`; `voters` are the places of the
+    neighbours in it.
+    """
+
+    said: str
+    size: int
+    neighbours: tuple[Neighbour, ...]
+    voters: tuple[int, ...]
+    labels: NDArray[np.str_]
+    plane: NDArray[np.float32] | None
+
+
+def inspect_sample(model: StreamLearner, stream: Stream, sample: int) -> Inspection:
+    """What an unfitted learner knows of `stream` before `sample`, and says about it.
+
+    The learner runs over the whole stream without labels from the sample on: it stops learning there, and the
+    distances that other runs over this stream have left in the cache serve again.
+
+    Examples
+    --------
+    >>> from tmlcd_core.experiments import Experiment
+    >>> experiment = Experiment("points", classes=3, per_class=100, train=20)
+    >>> stream = experiment.stream()
+    >>> found = inspect_sample(experiment.learner("cit", stream.scenario), stream, 200)
+    >>> found.said, [(n.label, n.age) for n in found.neighbours[:2]]
+    ('E', [('E', None), ('E', None)])
+    """
+    if not 0 <= sample < len(stream):
+        raise ConfigError(f"sample={sample} lies outside the stream: choose 0..{len(stream) - 1}")
+    labels = stream.y.astype(object)
+    labels[sample:] = None
+    trace = model.fit(stream.X0, stream.y0).run(stream.X, labels)
+    asked = model.neighbours(stream.X[sample : sample + 1])
+    stored = model.samples_
+    first = {row.tobytes(): i for i, row in enumerate(stream.X0)}
+    found = []
+    for place, distance, label, time in zip(*(part[0] for part in asked), strict=True):
+        if time > 0:
+            origin, index = stream.origin[time - 1], stream.index[time - 1]
+        else:
+            start = first[stored[place].tobytes()]
+            origin, index = stream.origin0[start], stream.index0[start]
+        age = sample + 1 - int(time) if time > 0 else None
+        found.append(Neighbour(str(label), age, float(distance), stream.origins[origin], int(index)))
+    plane = stored if stored.shape[1] == 2 else None
+    voters = tuple(asked.positions[0].tolist())
+    return Inspection(str(trace.predictions[sample]), len(stored), tuple(found), voters, model.labels_, plane)

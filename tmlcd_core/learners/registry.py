@@ -1,0 +1,230 @@
+"""Learners by name, with the settings that the paper's experiments give them."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.errors import ConfigError
+from tmlcd_core.optional_packages import require
+
+if TYPE_CHECKING:
+    from tmlcd_core.learners import Trace
+
+Settings = dict[str, Any]
+
+
+TEST_GRID = ("spacing", "gap", "likelihood")  # settings of the CUSUM test that a learner takes only inside a detector
+
+
+@lru_cache(maxsize=256)  # experiments ask for the same ones again and again
+def _defaults(factory: Callable[..., Any]) -> Mapping[str, Any]:
+    found = inspect.signature(factory).parameters.values()
+    return {one.name: one.default for one in found if one.default is not inspect.Parameter.empty}
+
+
+def _no_settings(size: int, seed: int) -> Settings:
+    return {}
+
+
+@dataclass(frozen=True)
+class LearnerEntry:
+    """A learner by name, as the command line, the app and experiments offer it.
+
+    Parameters
+    ----------
+    name : str
+        For links and the command line.
+    about : str
+        What it does, in one line.
+    factory : callable or str
+        Its class, or a function that makes one from settings; a name is looked up in `tmlcd_core.learners` when it is
+        needed.
+    settings : callable
+        Settings that the paper's experiments give it: of the number of initial samples, 100·λ, and the seed.
+    in_lab : bool
+        Whether the Drift lab offers it, which asks a learner for the neighbours that voted.
+    """
+
+    name: str
+    about: str
+    factory: Callable[..., Any] | str
+    settings: Callable[[int, int], Settings] = _no_settings
+    in_lab: bool = False
+
+    def load(self) -> Callable[..., Any]:
+        """The class or function."""
+        if isinstance(self.factory, str):
+            return getattr(importlib.import_module("tmlcd_core.learners"), self.factory)
+        return self.factory
+
+    def defaults(self) -> Settings:
+        """Settings that can be given, with their defaults; those of the test's grid for a learner with a test."""
+        found = dict(_defaults(self.load()))
+        if "detector" in found:
+            from tmlcd_core.detectors import GeneralizedCusum
+
+            found |= {name: value for name, value in _defaults(GeneralizedCusum).items() if name in TEST_GRID}
+        return found
+
+
+class BestNNFC1:
+    """NN-FC1 with the learning rates that turn out best for this very stream, as the paper shows it.
+
+    An advantage that no other learner has; on a device nobody could choose them.
+
+    Parameters
+    ----------
+    learn
+        Take a step of back-propagation on each sample of the stream, or stay as trained.
+    centre
+        Subtract the mean of the initial samples from all features, which the paper does not say it does.
+    random_state
+        Seed of the initial weights and orders.
+    """
+
+    def __init__(self, learn: bool = True, centre: bool = False, random_state: int = 0) -> None:
+        self.learn = learn
+        self.centre = centre
+        self.random_state = random_state
+
+    def fit(self, X: NDArray[np.float32], y: NDArray) -> BestNNFC1:
+        self._offset = X.mean(axis=0) if self.centre else np.float32(0)
+        self._start = X - self._offset, y
+        return self
+
+    def run(self, X: NDArray[np.float32], y: NDArray) -> Trace:
+        from tmlcd_core.learners.nn_fc1 import NNFC1, STREAM_RATES
+
+        rates = STREAM_RATES if self.learn else (0.0,)
+        return (
+            NNFC1(random_state=self.random_state)
+            .best_of_grid(*self._start, X - self._offset, y, stream_rates=rates)
+            .trace
+        )
+
+
+def knn_adwin(k: int = 5, window: int = 200) -> Any:
+    """river's kNN over a window, which starts again when ADWIN finds that its errors have changed."""
+    require("river")
+    from river import drift, neighbors
+
+    from tmlcd_core.learners import RiverLearner
+
+    knn = neighbors.KNNClassifier(n_neighbors=k, engine=neighbors.LazySearch(window_size=window))
+    model = drift.DriftRetrainingClassifier(knn, drift.ADWIN(), train_in_background=False)
+    return RiverLearner(model, stored=_in_window)
+
+
+def _in_window(fitted: Any) -> int:
+    return len(fitted.model._nn.window)
+
+
+# ϖ = 100·λ (paper, Sec. 7.5); h, n, ξ are the classes' own defaults (the authors' experiments).
+LEARNERS: dict[str, LearnerEntry] = {
+    one.name: one
+    for one in (
+        LearnerEntry(
+            "cit",
+            "Condensing-in-Time: errors join T",
+            "CondensingInTime",
+            lambda size, seed: {"random_state": seed},
+            in_lab=True,
+        ),
+        LearnerEntry(
+            "active",
+            "Active Tiny kNN: T rebuilt after an alarm",
+            "ActiveTinyKNN",
+            lambda size, seed: {"window": size, "random_state": seed},
+            in_lab=True,
+        ),
+        LearnerEntry(
+            "hybrid",
+            "Hybrid Tiny kNN: errors join T, alarms drop the old",
+            "HybridTinyKNN",
+            lambda size, seed: {"max_size": size, "random_state": seed},
+            in_lab=True,
+        ),
+        LearnerEntry("static", "kNN that never learns", "StaticKNN", in_lab=True),
+        LearnerEntry("condensed", "kNN condensed once", "StaticKNN", lambda size, seed: {"condense": True}),
+        LearnerEntry("incremental", "kNN that stores everything", "IncrementalKNN", in_lab=True),
+        LearnerEntry("svm", "SVM, trained once", "SupportVectorMachine"),
+        LearnerEntry(
+            "nn-fc1", "one layer, the paper's best of 49 rates", BestNNFC1, lambda size, seed: {"random_state": seed}
+        ),
+        LearnerEntry(
+            "nn-fc1-static",
+            "one layer, trained once, the best of 7 rates",
+            BestNNFC1,
+            lambda size, seed: {"learn": False, "random_state": seed},
+        ),
+        LearnerEntry(
+            "nn-fc1-centred",
+            "the same on features minus their mean",
+            BestNNFC1,
+            lambda size, seed: {"learn": False, "centre": True, "random_state": seed},
+        ),
+        LearnerEntry("sam-knn", "kNN with self-adjusting memory", "SAMKNN", lambda size, seed: {"random_state": seed}),
+        LearnerEntry("knn-adwin", "river's kNN with ADWIN", knn_adwin, lambda size, seed: {"window": size}),
+        LearnerEntry("window", "kNN over the newest samples", "IncrementalKNN", lambda size, seed: {"max_size": size}),
+    )
+}
+PAPER = ("cit", "active", "hybrid")
+
+
+def register_learner(entry: LearnerEntry) -> LearnerEntry:
+    """Offer a learner to the command line and experiments, and to the lab if it is meant for it; returns the entry.
+
+    Examples
+    --------
+    >>> from tmlcd_core.learners import IncrementalKNN
+    >>> entry = register_learner(LearnerEntry("newest", "kNN over the newest 60", lambda: IncrementalKNN(max_size=60)))
+    >>> "newest" in LEARNERS
+    True
+    >>> del LEARNERS["newest"]
+    """
+    LEARNERS[entry.name] = entry
+    return entry
+
+
+def learner_entry(name: str) -> LearnerEntry:
+    """The learner of this name; a `ConfigError` lists those that there are."""
+    if name not in LEARNERS:
+        raise ConfigError(f"there is no learner {name!r}; there are {', '.join(LEARNERS)}")
+    return LEARNERS[name]
+
+
+def settings_of(name: str, size: int, seed: int = 0, changed: Mapping[str, Any] | None = None) -> Settings:
+    """All settings of a learner: its class's defaults, the paper's for `size` initial samples, and what is `changed`.
+
+    >>> settings = settings_of("hybrid", 200, changed={"threshold": 30.0})
+    >>> settings["max_size"], settings["threshold"], settings["batch"]
+    (200, 30.0, 50)
+    """
+    entry = learner_entry(name)
+    defaults = entry.defaults()
+    changed = changed or {}
+    for key in changed:
+        if key not in defaults:
+            raise ConfigError(f"{name} has no setting {key!r}; it has {', '.join(defaults)}")
+    return {**defaults, **entry.settings(size, seed), **changed}
+
+
+def make_learner(name: str, size: int, seed: int = 0, changed: Mapping[str, Any] | None = None) -> Any:
+    """A learner ready to `fit`."""
+    settings = settings_of(name, size, seed, changed)
+    grid = {key: settings.pop(key) for key in TEST_GRID if key in settings}
+    if changed and any(key in changed for key in grid):
+        from tmlcd_core.detectors import GeneralizedCusum
+
+        shared = {key: settings[key] for key in ("threshold", "batch", "warmup")}
+        direction = "down" if name == "hybrid" else "both"
+        settings["detector"] = GeneralizedCusum(**shared, direction=direction, **grid)
+    return learner_entry(name).load()(**settings)

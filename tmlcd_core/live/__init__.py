@@ -1,0 +1,39 @@
+"""Live trials: teach words by voice, judge the answers, change what they mean, and watch the learners follow."""
+
+from tmlcd_core.live.answers import Answer, Ballot, Guide, LiveCurve, Outcome, Verdict
+from tmlcd_core.live.drifts import FAULTS, LIVE_DRIFTS
+from tmlcd_core.live.project import SessionProject, session_project
+from tmlcd_core.live.session import (
+    GOOD_START,
+    LONGEST_NAME,
+    MOST_TAKES,
+    MOST_WORDS,
+    LiveSession,
+    clean_name,
+    warm_up,
+)
+from tmlcd_core.live.settings import LEARNERS, RANGES, Delay, LiveSettings
+
+__all__ = [
+    "FAULTS",
+    "GOOD_START",
+    "LEARNERS",
+    "LIVE_DRIFTS",
+    "LONGEST_NAME",
+    "MOST_TAKES",
+    "MOST_WORDS",
+    "RANGES",
+    "Answer",
+    "Ballot",
+    "Delay",
+    "Guide",
+    "LiveCurve",
+    "LiveSession",
+    "LiveSettings",
+    "Outcome",
+    "SessionProject",
+    "Verdict",
+    "clean_name",
+    "session_project",
+    "warm_up",
+]

@@ -1,0 +1,278 @@
+"""A session on disk: a zip of one JSON text and 16-bit wavs, each with its digest. No pickle, nothing trusted."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import wave
+import zipfile
+import zlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tmlcd_core.errors import DataError, TmlcdError
+from tmlcd_core.features.voice import VOICE_EXTRACTORS, VOICE_RATE, Take, restore_take
+from tmlcd_core.features.voice.take import FULL_SCALE, LONGEST_TAKE
+from tmlcd_core.live.session import (
+    FEWEST_WORDS,
+    MOST_DRIFTS,
+    MOST_TAKES,
+    MOST_WORDS,
+    Event,
+    LiveSession,
+    clean_name,
+)
+from tmlcd_core.live.settings import LiveSettings
+from tmlcd_core.validation import one_line, one_of, real_number, shown, whole_number
+
+FORMAT, VERSION = "tmlcd-session", 1
+LOG, DIGEST, SOUNDS = "session.json", "session.sha256", "takes/"
+LARGEST_LOG = 2**20  # bytes
+DEEPEST = 4  # objects and lists of the log within each other
+TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|$)|[][{}]', re.DOTALL)  # strings and brackets of JSON
+LARGEST_SOUND = round(2 * (LONGEST_TAKE + 1) * VOICE_RATE) + 4_096
+LARGEST_FILE = 64 * 2**20
+MOST_EVENTS = 2 * MOST_TAKES + MOST_WORDS + MOST_DRIFTS
+MOST_REMARKS, LONGEST_REMARK = 10, 200  # of a take; characters
+KEYS: dict[str, tuple[str, ...]] = {  # of each kind of event, beside "do"
+    "word": ("word",),
+    "teach": ("take", "word"),
+    "say": ("take",),
+    "judge": ("take", "word"),
+}
+DRIFT_KEYS: dict[str, tuple[str, ...]] = {
+    "class-change": ("old", "new"),
+    "new-word": ("word",),
+    "cover": (),
+    "speaker": (),
+    "fault": ("effect", "strength"),
+    "end": (),
+}
+UNSAFE = re.compile(r'[\\/:*?"<>|\x00-\x1f]')
+
+
+def write_session(session: LiveSession) -> bytes:
+    """The bytes of a session's file; the same session always gives the same."""
+    takes = {
+        name: {"start": take.start, "stop": take.stop, "remarks": take.remarks, "sha256": take.digest}
+        for name, take in session.takes.items()
+    }
+    log = {
+        "format": FORMAT,
+        "version": VERSION,
+        "words": session.words,
+        "extractor": session.extractor,
+        "learners": session.learners,
+        "settings": session.settings.to_json(),
+        "seed": session.seed,
+        "number": session.number,
+        "events": session.events,
+        "takes": takes,
+    }
+    text = json.dumps(log, ensure_ascii=False, allow_nan=False).encode()
+    files = {LOG: text, DIGEST: hashlib.sha256(text).hexdigest().encode()}
+    files |= {f"{SOUNDS}{name}.wav": take.wav() for name, take in session.takes.items()}
+    return _zip(files)
+
+
+def read_session(data: bytes) -> LiveSession:
+    """Read a session from the bytes of its file; anything else is a DataError in one sentence.
+
+    Everything is checked as the page would have it, and nothing is computed: no features, no calibration.
+    """
+    try:
+        log, sounds = _unpack(data)
+        return _restore(log, sounds)
+    except DataError:
+        raise
+    except (TmlcdError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        why = one_line(str(error))
+        raise DataError(f"the session file was edited and makes no sense ({why}): take another copy") from error
+
+
+def zip_takes(session: LiveSession) -> bytes:
+    """Every take that has a word as a wav in the folder of that word."""
+    folders: dict[str, str] = {}
+    for word in session.words:
+        name = UNSAFE.sub("-", word).lstrip("._ ").rstrip(". ") or "word"
+        taken = {other.casefold() for other in folders.values()}
+        number = 2
+        plain = name
+        while name.casefold() in taken:
+            name, number = f"{plain}-{number}", number + 1
+        folders[word] = name
+    files = {f"{folders[word]}/{take}.wav": session.takes[take].wav() for take, word in session.labels().items()}
+    if not files:
+        raise DataError("there are no takes yet: record some first")
+    return _zip(files, zipfile.ZIP_DEFLATED)
+
+
+def _zip(files: dict[str, bytes], packing: int = zipfile.ZIP_STORED) -> bytes:
+    """Not packed unless told: that saves a fifth of a noisy recording, and takes up to a second after every answer."""
+    with zipfile.ZipFile(buffer := io.BytesIO(), "w") as archive:
+        for name, content in files.items():
+            info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+            info.compress_type = packing
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, content)
+    return buffer.getvalue()
+
+
+def _unpack(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The log and the sounds by take; sizes are looked at before anything is read."""
+    if len(data) > LARGEST_FILE:
+        raise DataError(f"{len(data) / 2**20:.0f} MB is no session file: those have at most {LARGEST_FILE >> 20}")
+    if not data.startswith(b"PK"):
+        raise DataError("this is no session file: choose one that the page Microphone has saved")
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = {member.filename: member for member in archive.infolist()}
+            if LOG not in members or DIGEST not in members:
+                raise DataError("this zip is no session file: choose one that the page Microphone has saved")
+            if len(members) != len(archive.infolist()) or len(members) > MOST_TAKES + 2:
+                raise DataError(f"the session file holds {len(archive.infolist())} parts, too many or some twice")
+            text = _part(archive, members.pop(LOG), LARGEST_LOG)
+            digest = _part(archive, members.pop(DIGEST), 64)
+            if hashlib.sha256(text).hexdigest().encode() != digest:
+                raise DataError("the session file was edited or damaged: its digest does not match; take another copy")
+            log = _parse(text)
+            if not isinstance(log, dict) or log.get("format") != FORMAT:
+                raise DataError("this zip is no session file: choose one that the page Microphone has saved")
+            if log.get("version") != VERSION:
+                raise DataError(
+                    f"the session file is of version {shown(log.get('version'))}; this program reads {VERSION}"
+                )
+            wanted = {f"{SOUNDS}{name}.wav": name for name in log["takes"]}
+            if set(members) != set(wanted):
+                odd = sorted(set(members) ^ set(wanted))[0]
+                raise DataError(
+                    f"the session file is not whole: {shown(odd)} is missing or too many; take another copy"
+                )
+            return log, {wanted[name]: _part(archive, member, LARGEST_SOUND) for name, member in members.items()}
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError) as error:
+        why = one_line(str(error))
+        raise DataError(f"the session file is damaged or was cut ({why}): take another copy") from error
+
+
+def _parse(data: bytes) -> Any:
+    """Parse JSON without NaN and infinities, and nested no deeper than a log is."""
+    text = data.decode()
+    depth = 0
+    for token in TOKENS.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
+        if depth > DEEPEST:
+            raise DataError(f"the session file's log is nested deeper than {DEEPEST} levels: take another copy")
+    return json.loads(text, parse_constant=_no_number)
+
+
+def _no_number(name: str) -> None:
+    raise DataError(f"the session file holds {name}, which is no number: take another copy")
+
+
+def _part(archive: zipfile.ZipFile, member: zipfile.ZipInfo, largest: int) -> bytes:
+    if member.file_size > largest or member.flag_bits & 1 or member.compress_type not in (0, zipfile.ZIP_DEFLATED):
+        raise DataError(f"{shown(member.filename)} in the session file is too large or packed in an unusual way")
+    with archive.open(member) as part:
+        content = part.read(largest + 1)
+    if len(content) > largest:
+        raise DataError(f"{shown(member.filename)} in the session file is larger than it says: take another copy")
+    return content
+
+
+def _restore(log: dict[str, Any], sounds: dict[str, bytes]) -> LiveSession:
+    words, takes, learners = log["words"], log["takes"], log["learners"]
+    if not isinstance(words, list) or not FEWEST_WORDS <= len(words) <= MOST_WORDS:
+        raise DataError(
+            f"the session file names the words {shown(words)}: a session has {FEWEST_WORDS} to {MOST_WORDS}"
+        )
+    if any(clean_name(word) != word for word in words):
+        raise DataError(f"the session file names the words {shown(words)}, which no session has: take another copy")
+    if not isinstance(learners, list):
+        raise DataError(f"the session file has the learners {shown(learners)}: take another copy")
+    settings = LiveSettings(**log["settings"])
+    extractor = one_of("extractor", log["extractor"], VOICE_EXTRACTORS)
+    session = LiveSession(words, extractor, learners, settings, whole_number("seed", log["seed"], 0, 2**32))
+    for name in takes:
+        if not re.fullmatch(r"t[1-9][0-9]{0,6}", name):
+            raise DataError(f"the session file has a take called {shown(name)}: take another copy")
+    session.number = whole_number("number", log["number"], max((int(name[1:]) for name in takes), default=0), 10**7)
+    session.events = _events(log["events"], words, takes)
+    session.takes = {name: _take(name, sounds[name], about) for name, about in takes.items()}
+    return session
+
+
+def _take(name: str, sound: bytes, about: dict[str, Any]) -> Take:
+    try:
+        with wave.open(io.BytesIO(sound)) as file:
+            if (file.getnchannels(), file.getsampwidth(), file.getframerate()) != (1, 2, VOICE_RATE):
+                raise DataError(f"take {name} is not mono, 16 bit, {VOICE_RATE} Hz: take another copy of the file")
+            steps = np.frombuffer(file.readframes(file.getnframes()), "<i2")
+    except (wave.Error, EOFError) as error:
+        raise DataError(f"take {name} is damaged ({error}): take another copy of the session file") from error
+    seconds = len(steps) / VOICE_RATE
+    start = real_number("start", about["start"], 0.0, seconds)
+    stop = real_number("stop", about["stop"], start, seconds + 0.05)
+    remarks = about["remarks"]
+    if not isinstance(remarks, list) or len(remarks) > MOST_REMARKS or not all(map(_is_remark, remarks)):
+        raise DataError(f"take {name} has the remarks {shown(remarks)}: take another copy of the session file")
+    take = restore_take((steps / FULL_SCALE).astype(np.float32), start, stop, tuple(remarks))
+    if take.digest != about["sha256"] or stop <= start:
+        raise DataError(f"take {name} was changed: its digest does not match; take another copy of the session file")
+    return take
+
+
+def _is_remark(remark: Any) -> bool:
+    return isinstance(remark, str) and len(remark) <= LONGEST_REMARK and remark.isprintable()
+
+
+def _events(events: Any, words: list[str], takes: Iterable[str]) -> list[Event]:
+    """Check the events: each with its own keys, in an order in which they can have happened."""
+    if not isinstance(events, list) or len(events) > MOST_EVENTS:
+        raise DataError("the session file has no list of events, or too long a one: take another copy")
+    done: dict[str, list[str]] = {name: [] for name in takes}  # what happened to each take
+    named: list[str] = []  # words that came after the others
+    fitted: set[str] = set()  # words taught before the first judgement
+    judged = drifts = 0
+    for number, event in enumerate(events):
+        do = event["do"]
+        keys = ("kind", *DRIFT_KEYS[event["kind"]]) if do == "drift" else KEYS[do]
+        if set(event) != {"do", *keys}:
+            raise DataError(f"event {number} of the session file has the keys {shown(list(event))}")
+        for key in {"word", "old"} & set(keys):
+            if event[key] not in words:
+                raise DataError(f"event {number} of the session file is about {shown(event[key])}, none of its words")
+        if "take" in keys:
+            if done[event["take"]] != (["say"] if do == "judge" else []):
+                raise DataError(f"event {number} of the session file cannot have happened: {do} {event['take']}")
+            done[event["take"]].append(do)
+        if do == "drift":
+            drifts += 1
+            _check_drift(event)
+        if do == "word" or (do == "drift" and event["kind"] == "new-word"):
+            named.append(event["word"])
+        judged += do == "judge"
+        if do == "teach" and not judged:
+            fitted.add(event["word"])
+    if idle := [name for name, what in done.items() if not what]:
+        raise DataError(f"the session file holds takes that nothing happened to: {', '.join(idle[:5])}")
+    if drifts > MOST_DRIFTS or len(set(named)) < len(named):
+        raise DataError(f"the session file has {drifts} drifts, or names a word twice: take another copy")
+    late = [word for word in words if word not in fitted and word not in named]
+    if judged and (late or not fitted):
+        raise DataError(f"the session file has answers that were judged before {shown(late or words)} was taught")
+    return [dict(event) for event in events]
+
+
+def _check_drift(event: Event) -> None:
+    from tmlcd_core.live.drifts import FAULTS
+
+    if event["kind"] == "class-change" and (clean_name(event["new"]) != event["new"] or event["new"] == event["old"]):
+        raise DataError(f"the session file has {shown(event['new'])} said for {shown(event['old'])}")
+    if event["kind"] == "fault":
+        if event["effect"] not in FAULTS:
+            raise DataError(f"the session file has a fault {shown(event['effect'])}, which there is not")
+        real_number("strength", event["strength"], 0.0, 1.0)

@@ -1,0 +1,109 @@
+"""A live session for the STM32: its takes through the paper's chain, which is the one that the firmware has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.errors import DataError
+from tmlcd_core.features import Extractor
+from tmlcd_core.features.voice import aligned
+from tmlcd_core.knn import TinyKNN
+from tmlcd_core.live.session import LiveSession
+from tmlcd_core.mcu import Board, Firmware, FirmwareConfiguration, export_firmware, find_board, largest_store
+
+SMALLEST_STORE = "uint8"  # the type of T with which the most takes fit
+
+
+@dataclass(frozen=True)
+class SessionProject:
+    """A session's learner as a C project, and how its features compare with those of the page."""
+
+    firmware: Firmware
+    stored: int  # takes in T
+    accuracy_board: float  # share of the session's takes that the others tell right through the paper's filter
+    accuracy_page: float  # the same through the session's own extractor
+    remark: str  # one sentence on the difference
+
+    def zip(self) -> bytes:
+        return self.firmware.zip()
+
+
+def session_project(
+    session: LiveSession,
+    board: str | Board = "stm32f401",
+    learner: str = "hybrid",
+    sample_rate: int = 22_050,
+    layout: str = "streamed",
+    store: str = "auto",
+) -> SessionProject:
+    """The session's learner, replayed on the paper's features of the aligned words, as a C project for a board.
+
+    T (and W) get as much room as the session's settings ask for and the board has.
+    """
+    device = find_board(board) if isinstance(board, str) else board
+    labels = session.labels()
+    if lacking := session.missing():
+        raise DataError(lacking)
+    extractor = Extractor.at_rate(sample_rate)
+    takes = list(labels)
+    clips = np.stack([aligned(session.takes[take], sample_rate) for take in takes])
+    X = extractor.transform(clips)
+    words = np.array(list(labels.values()))
+    size = _room(session, device, learner, extractor, layout, store)
+    settings = replace(session.settings, max_size=size, window=size)
+    model = session.through(dict(zip(takes, X, strict=True)), (learner,), settings).model(learner)
+    bound = size if learner == "cit" else None
+    if bound is not None and len(model) > bound:
+        raise DataError(
+            f"T holds {len(model)} takes and the {device.title} has room for {bound}: choose a larger board"
+        )
+    firmware = export_firmware(
+        model,
+        extractor,
+        board=device,
+        layout=layout,
+        store=store,
+        capacity=bound,
+        classes=session.words,
+        check=(clips, words),
+    )
+    on_board = leave_one_out(X, words)
+    on_page = leave_one_out(session.voice.transform([session.takes[take] for take in takes]), words)
+    remark = (
+        f"The board hears through the paper's filter, the page through “{session.voice.title}”: of the session's "
+        f"{len(takes)} takes the others tell {on_board:.0%} right on the board and {on_page:.0%} on the page. "
+        f"Feed it clips that begin with the word. {firmware.in_words()}."
+    )
+    return SessionProject(firmware, len(model), on_board, on_page, remark)
+
+
+def leave_one_out(X: NDArray[np.float32], words: NDArray) -> float:
+    """Share of the samples whose nearest other sample has the same label.
+
+    >>> leave_one_out(np.array([[0.0], [0.1], [1.0]], np.float32), np.array(["a", "a", "b"]))
+    0.6666666666666666
+    """
+    if len(X) < 2:
+        return 0.0
+    knn = TinyKNN(k=1).fit(X, np.arange(len(X)))
+    others = knn.neighbours(X, k=2)
+    second = np.where(others.labels[:, 0] == np.arange(len(X)), others.labels[:, 1], others.labels[:, 0])
+    return float(np.mean(words[second] == words))
+
+
+def _room(session: LiveSession, board: Board, learner: str, extractor: Extractor, layout: str, store: str) -> int:
+    """Takes that T may hold: what the settings ask for, or what fits."""
+    asked = session.settings.window if learner == "active" else session.settings.max_size
+    configuration = FirmwareConfiguration(
+        samples=asked,
+        layout=layout,
+        learner=learner,
+        store=SMALLEST_STORE if store == "auto" else store,
+        sample_rate=extractor.sample_rate,
+        n_fft=extractor.n_fft,
+        hop=extractor.hop,
+    )
+    return max(5, min(asked, largest_store(configuration, board)))

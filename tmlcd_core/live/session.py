@@ -1,0 +1,449 @@
+"""A live session: words taught by voice, answers judged, drifts to order. It is its log, and everything follows."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import time
+import unicodedata
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.errors import ConfigError, DataError, TmlcdError
+from tmlcd_core.features.voice import DEFAULT_VOICE, VOICE_EXTRACTORS, Take, VoiceExtractor, open_take
+from tmlcd_core.learners import StreamLearner
+from tmlcd_core.live.answers import Answer, Guide, LiveCurve, Outcome
+from tmlcd_core.live.drifts import describe_drift, heard_through, in_force
+from tmlcd_core.live.settings import LEARNERS, LiveSettings
+from tmlcd_core.live.state import LiveLearner
+
+FEWEST_WORDS, MOST_WORDS = 2, 10
+LONGEST_NAME = 40  # characters
+MOST_TAKES = 300  # of 1.4 s each 13 MB
+MOST_DRIFTS = 200
+GOOD_START = 3  # takes a word from which on it is worth listening
+
+Event = dict[str, Any]
+
+
+class LiveSession:
+    """Words to teach by voice, answers to judge, and learners that follow.
+
+    The session is a log of events over its takes. Whatever the learners know is the replay of that log: fitted on
+    the takes that were taught before the first judgement, run test-then-train over the judged ones; a take that is
+    taught later is stored as of then. So a take dropped or relabelled was never taught or was always meant so.
+
+    Parameters
+    ----------
+    words
+        Two to ten names, plain text of 1 to 40 characters.
+    extractor
+        A name of `VOICE_EXTRACTORS`.
+    learners
+        Which of cit, active and hybrid answer side by side.
+    settings
+        Of all of them.
+    seed
+        Of the simulated faults.
+
+    Examples
+    --------
+    >>> rng, time = np.random.default_rng(0), np.arange(16_000) / 16_000
+    >>> def hum(pitch):
+    ...     sound = np.sin(2 * np.pi * pitch * time) * ((time > 0.3) & (time < 0.7))
+    ...     return open_take((0.3 * sound + rng.normal(0, 1e-3, 16_000), 16_000))
+    >>> session = LiveSession(["low", "high"])
+    >>> taught = [session.teach(word, hum(pitch)) for word, pitch in [("low", 300), ("high", 1500)] * 3]
+    >>> answer = session.say(hum(1450))
+    >>> answer.ballots["hybrid"].prediction, session.judge(answer.id, "high").verdicts["hybrid"].right
+    ('high', True)
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        extractor: str = DEFAULT_VOICE,
+        learners: Sequence[str] = LEARNERS,
+        settings: LiveSettings | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.words: list[str] = []
+        self.takes: dict[str, Take] = {}
+        self.events: list[Event] = []
+        self.seed = seed
+        self.number = 0  # takes so far: the next id
+        self._X: dict[str, NDArray[np.float32]] = {}
+        self._tried: dict[tuple[Any, ...], int] = {}  # taught takes that were right through a fault
+        self._live_learners: dict[str, LiveLearner] | None = None
+        self.settings = LiveSettings()
+        self.learners: tuple[str, ...] = ()
+        self.extractor = DEFAULT_VOICE
+        self.change(extractor, learners, settings or LiveSettings())
+        for word in words:
+            self._name(word)
+        if len(self.words) < FEWEST_WORDS:
+            raise ConfigError(
+                f"{len(self.words) or 'no'} word: name at least {FEWEST_WORDS}, or there is nothing to tell apart"
+            )
+
+    def change(
+        self,
+        extractor: str | None = None,
+        learners: Sequence[str] | None = None,
+        settings: LiveSettings | None = None,
+    ) -> None:
+        """Other features, learners or settings for the same log; everything is replayed with them."""
+        if extractor is not None and extractor != self.extractor:
+            if extractor not in VOICE_EXTRACTORS:
+                raise ConfigError(f"there is no extractor {extractor!r}; there are {', '.join(VOICE_EXTRACTORS)}")
+            self.extractor = extractor
+            self._X = {}
+        if learners is not None:
+            chosen = tuple(dict.fromkeys(learners))
+            if not chosen or not set(chosen) <= set(LEARNERS):
+                raise ConfigError(f"learners={learners!r}: choose from {', '.join(LEARNERS)}")
+            self.learners = chosen
+        if settings is not None:
+            self.settings = settings
+        self._live_learners = None
+
+    # -- teaching ----------------------------------------------------------------------------------------------------
+
+    def add_word(self, word: str) -> str:
+        """One more word; the name as it is kept."""
+        name = self._name(word)
+        self.events.append({"do": "word", "word": name})
+        return name
+
+    def remove_word(self, word: str) -> None:
+        """Leave a word out with its takes, as if it had never been named."""
+        self._known(word)
+        if self.started or len(self.words) <= FEWEST_WORDS:
+            raise DataError(f"{word!r} stays: answers have been judged, or no {FEWEST_WORDS} words would be left")
+        for take in [take for take, label in self.labels().items() if label == word]:
+            self.drop(take)
+        self.words.remove(word)
+        self.events = [event for event in self.events if word not in (event.get("word"), event.get("old"))]
+
+    def teach(self, word: str, take: Take) -> str:
+        """Keep a take of a word; its id."""
+        self._known(word)
+        identity = self._admit(take)
+        self.events.append({"do": "teach", "take": identity, "word": word})
+        if self.started and self._live_learners is not None:
+            self._apply(self.events[-1])
+        else:
+            self._live_learners = None
+        return identity
+
+    def relabel(self, take: str, word: str) -> None:
+        """The take was of another word, from the beginning."""
+        self._known(word)
+        for event in self._of(take):
+            if event["do"] in ("teach", "judge"):
+                self._lasting(take, event, word)
+                event["word"] = word
+                self._live_learners = None
+                return
+        raise DataError(f"take {take} has not been judged yet: judge it instead")
+
+    def drop(self, take: str) -> None:
+        """Forget a take, as if it had never been recorded."""
+        for event in self._of(take):
+            self._lasting(take, event, None)
+        self.events = [event for event in self.events if event.get("take") != take]
+        del self.takes[take]
+        self._X.pop(take, None)
+        self._live_learners = None
+
+    def counts(self) -> dict[str, int]:
+        """Takes taught, by word."""
+        taught = [event["word"] for event in self.events if event["do"] == "teach"]
+        return {word: taught.count(word) for word in self.words}
+
+    def labels(self) -> dict[str, str]:
+        """The word of every take that has one: as taught, or as judged."""
+        return {event["take"]: event["word"] for event in self.events if event["do"] in ("teach", "judge")}
+
+    def missing(self) -> str | None:
+        """What is still needed before it can listen, in one sentence; None when nothing is."""
+        late = ("word", "drift") if self.started else ("drift",)  # words that may be met without having been taught
+        later = {event.get("word") for event in self.events if event["do"] in late}
+        absent = [word for word, count in self.counts().items() if not count and word not in later]
+        if not any(self.counts().values()):
+            absent = self.words
+        if not absent:
+            return None
+        names = ", ".join(f"“{word}”" for word in absent)
+        have, one = ("has", "one") if len(absent) == 1 else ("have", "one of each")
+        return f"{names} {have} no take yet: record {one}, or better {GOOD_START}"
+
+    @property
+    def judged(self) -> int:
+        """Answers that have been judged."""
+        return sum(event["do"] == "judge" for event in self.events)
+
+    @property
+    def started(self) -> bool:
+        """Whether an answer has been judged: what is taught from then on is taught in the middle of a stream."""
+        return self.judged > 0
+
+    # -- test, then train --------------------------------------------------------------------------------------------
+
+    def say(self, take: Take) -> Answer:
+        """What each learner makes of a take."""
+        if lacking := self.missing():
+            raise DataError(lacking)
+        heard = take
+        for fault in in_force(self.events, "fault")[:1]:
+            heard = heard_through(take, fault["effect"], fault["strength"], self.number, self.seed)
+        self._replayed()
+        identity = self._admit(heard)
+        self.events.append({"do": "say", "take": identity})
+        return self._answer(identity)
+
+    def pending(self) -> Answer | None:
+        """What the learners make of the last thing said, unless it was judged: a session can be left before that."""
+        said = next((event["take"] for event in reversed(self.events) if event["do"] == "say"), None)
+        return None if said is None or said in self.labels() or self.missing() else self._answer(said)
+
+    def _answer(self, identity: str) -> Answer:
+        live_learners = self._replayed()
+        began = time.perf_counter()
+        x = self._features(identity)
+        stored = sorted({take for live_learner in live_learners.values() for take in live_learner.stored()})
+        near = np.linalg.norm(np.stack([self._X[take] for take in stored]) - x, axis=1)
+        distances = dict(zip(stored, near.tolist(), strict=True))
+        ballots = {name: live_learner.vote(x, distances) for name, live_learner in live_learners.items()}
+        return Answer(identity, self.takes[identity], ballots, time.perf_counter() - began)
+
+    def judge(self, answer: str, word: str) -> Outcome:
+        """The truth about an answer: every learner is tested on it, then learns from it."""
+        self._known(word)
+        done = {event["do"] for event in self._of(answer)}
+        if "say" not in done:
+            raise DataError(f"take {answer} was taught, not answered: relabel it instead")
+        if "judge" in done:
+            raise DataError(f"answer {answer} is judged already: take it back or relabel it")
+        if lacking := self.missing():
+            raise DataError(lacking)
+        self._replayed()
+        event = {"do": "judge", "take": answer, "word": word}
+        self.events.append(event)
+        return self._apply(event)
+
+    def undo(self) -> str | None:
+        """Take the last judgement back; the id of its answer, or None if there is none."""
+        for i in reversed(range(len(self.events))):
+            if self.events[i]["do"] == "judge":
+                self._live_learners = None
+                return self.events.pop(i)["take"]
+        return None
+
+    def begin_drift(self, kind: str, **what: Any) -> Guide:
+        """Order a drift; what to do from now on, and when the alarm is to be expected.
+
+        `class-change` (old, new): from now on `new` is said for `old`. `new-word` (word): one more word. `cover`: a
+        hand over the microphone. `speaker`: somebody else speaks. `fault` (effect, strength): the session does this
+        to every later take itself. `end`: all is as it was, and a fault is over.
+        """
+        if sum(event["do"] == "drift" for event in self.events) >= MOST_DRIFTS:
+            raise DataError(f"a session has at most {MOST_DRIFTS} drifts: save it, forget it and begin another")
+        event, guide = describe_drift(self, kind, what)
+        if kind == "new-word":
+            self._name(event["word"])
+        self.events.append(event)
+        return guide
+
+    def drift_under_way(self) -> tuple[int, Guide | None]:
+        """How many answers were judged when the last drift was ordered or ended, and the guide that was given then."""
+        at = next((i for i in reversed(range(len(self.events))) if self.events[i]["do"] == "drift"), None)
+        if at is None:
+            return 0, None
+        past = copy.copy(self)
+        past.events, past._live_learners = self.events[:at], None
+        later = {event["word"] for event in self.events[at:] if event["do"] in ("word", "drift") and "word" in event}
+        past.words = [word for word in self.words if word not in later]
+        what = {key: value for key, value in self.events[at].items() if key != "do"}
+        kind = what.pop("kind")
+        with suppress(TmlcdError):  # the takes that it was ordered by have been dropped: it goes on without a guide
+            return past.judged, None if kind == "end" else describe_drift(past, kind, what)[1]
+        return past.judged, None
+
+    def curves(self) -> dict[str, LiveCurve]:
+        """How each learner did over the judged answers."""
+        drifts, judged = [], 0
+        for event in self.events:
+            judged += event["do"] == "judge"
+            if event["do"] == "drift":
+                drifts.append(judged)
+        if self.missing() and not self.started:
+            return {}
+        h = self.settings.h
+        return {name: live_learner.curve(h, tuple(drifts)) for name, live_learner in self._replayed().items()}
+
+    def model(self, learner: str) -> StreamLearner:
+        """A copy of a learner as it stands."""
+        if learner not in self.learners:
+            raise ConfigError(f"the session has no learner {learner!r}; it has {', '.join(self.learners)}")
+        if lacking := self.missing():
+            raise DataError(lacking)
+        return copy.deepcopy(self._replayed()[learner].learner)
+
+    def stored(self, learner: str) -> list[str]:
+        """Ids of the takes that a learner holds in T, oldest first."""
+        self.model(learner)
+        return self._replayed()[learner].stored()
+
+    def through(
+        self, X: Mapping[str, NDArray[np.float32]], learners: Sequence[str], settings: LiveSettings
+    ) -> LiveSession:
+        """The same log seen through other features, a vector for every take that has a word."""
+        other = copy.copy(self)
+        other.change(learners=learners, settings=settings)
+        other.events = [event for event in self.events if event["do"] != "say" or event["take"] in X]
+        other._X = dict(X)
+        return other
+
+    # -- files -------------------------------------------------------------------------------------------------------
+
+    def save(self) -> bytes:
+        """The session as a file."""
+        from tmlcd_core.live.file import write_session
+
+        return write_session(self)
+
+    @staticmethod
+    def open(data: bytes) -> LiveSession:
+        """The session of a file; a DataError says what is wrong with any other."""
+        from tmlcd_core.live.file import read_session
+
+        return read_session(data)
+
+    def wav_folder(self) -> bytes:
+        """A zip with a folder of wav files for every word: taught takes and judged answers."""
+        from tmlcd_core.live.file import zip_takes
+
+        return zip_takes(self)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    @property
+    def voice(self) -> VoiceExtractor:
+        return VOICE_EXTRACTORS[self.extractor]
+
+    def _name(self, word: str) -> str:
+        name = clean_name(word)
+        if name.casefold() in (known.casefold() for known in self.words):
+            raise ConfigError(f"the word {name!r} is there already: choose another")
+        if len(self.words) >= MOST_WORDS:
+            raise ConfigError(f"a session has at most {MOST_WORDS} words: leave {name!r} out")
+        self.words.append(name)
+        return name
+
+    def _known(self, word: str) -> None:
+        if word not in self.words:
+            raise DataError(f"there is no word {word!r}; there are {', '.join(self.words)}")
+
+    def _of(self, take: str) -> list[Event]:
+        if take not in self.takes:
+            raise DataError(f"there is no take {take!r}: it may have been dropped")
+        return [event for event in self.events if event.get("take") == take]
+
+    def _lasting(self, take: str, event: Event, word: str | None) -> None:
+        """Once answers are judged, every word keeps one of the takes that the learners were fitted on."""
+        if not self.started or event["do"] != "teach" or event["word"] == word:
+            return
+        fitted = itertools.takewhile(lambda past: past["do"] != "judge", self.events)
+        same = [past["take"] for past in fitted if past["do"] == "teach" and past["word"] == event["word"]]
+        if same == [take]:
+            raise DataError(
+                f"take {take} is the last of {event['word']!r} from before the first judgement, and answers have been "
+                "judged by it: keep it, or take the judgements back first"
+            )
+
+    def _admit(self, take: Take) -> str:
+        for identity, other in self.takes.items():
+            if other.digest == take.digest:
+                raise DataError(f"this very recording is there already as take {identity}: record the word again")
+        if len(self.takes) >= MOST_TAKES:
+            raise DataError(f"a session holds at most {MOST_TAKES} takes: save it, forget it and begin another")
+        self.number += 1
+        identity = f"t{self.number}"
+        self.takes[identity] = take
+        return identity
+
+    def _features(self, take: str) -> NDArray[np.float32]:
+        if take not in self._X:
+            self._X[take] = self.voice.transform([self.takes[take]])[0]
+        return self._X[take]
+
+    def _replayed(self) -> dict[str, LiveLearner]:
+        if self._live_learners is None:
+            initial: list[Event] = []
+            rest: list[Event] = []
+            for event in self.events:
+                if event["do"] == "teach" and not rest:
+                    initial.append(event)
+                elif event["do"] == "judge" or (event["do"] == "teach" and rest):
+                    rest.append(event)
+            self._extract([event["take"] for event in (*initial, *rest)])
+            ids = [event["take"] for event in initial]
+            X = np.stack([self._X[take] for take in ids])
+            words = [event["word"] for event in initial]
+            self._live_learners = {
+                name: LiveLearner(self.settings.learner(name, self.seed), ids, X, words) for name in self.learners
+            }
+            for event in rest:
+                self._apply(event)
+        return self._live_learners
+
+    def _extract(self, takes: list[str]) -> None:
+        new = [take for take in takes if take not in self._X]
+        if new:
+            self._X |= dict(zip(new, self.voice.transform([self.takes[take] for take in new]), strict=True))
+
+    def _apply(self, event: Mapping[str, Any]) -> Outcome:
+        """Let the learners follow one event of the stream, which they have not seen in a replay."""
+        take, word, x = event["take"], event["word"], self._features(event["take"])
+        live_learners = self._replayed()
+        if event["do"] == "teach":
+            for live_learner in live_learners.values():
+                live_learner.take_in(take, x, word)
+            return Outcome(take, word, {})
+        return Outcome(
+            take, word, {name: live_learner.judge(take, x, word) for name, live_learner in live_learners.items()}
+        )
+
+
+def clean_name(word: str) -> str:
+    """A word's name as it is kept: plain text, whatever markup it may look like.
+
+    >>> clean_name("  <b>yes</b> ")
+    '<b>yes</b>'
+    """
+    if not isinstance(word, str):
+        raise ConfigError(f"the word {word!r} is no text: type its name")
+    name = " ".join(unicodedata.normalize("NFC", word).split())
+    if not 1 <= len(name) <= LONGEST_NAME:
+        raise ConfigError(f"a word of {len(name)} characters: give it 1 to {LONGEST_NAME}")
+    if any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Cn") for c in name):
+        raise ConfigError(f"the word {name!r} holds characters that cannot be shown: type it again")
+    return name
+
+
+def warm_up() -> None:
+    """Pay for imports and compiled code before the first take comes: run a tiny session through."""
+    rng = np.random.default_rng(0)
+    session = LiveSession(["a", "b"])
+    for i in range(4):
+        samples = rng.normal(0, 0.1, (44_100, 1)) * (np.arange(44_100) > 20_000)[:, None]
+        take = open_take((samples + rng.normal(0, 1e-4, (44_100, 1)), 44_100))
+        if i < 2:
+            session.teach("ab"[i], take)
+        else:
+            session.judge(session.say(open_take(take.wav()[:-2])).id, "a")

@@ -1,0 +1,45 @@
+"""Streams to learn from: scenarios and their drifts, feature pools, composing, synthetic sources."""
+
+from tmlcd_core.streams.drifts import DRIFTS, DriftDetails, DriftKind, make_scenario, register_drift
+from tmlcd_core.streams.feature_pools import DatasetPool, FeaturePool, SourcePool
+from tmlcd_core.streams.scenario import (
+    ClassAdded,
+    ClassChange,
+    ClassRemoved,
+    Concept,
+    Drift,
+    LabelsSwapped,
+    Noise,
+    Origin,
+    Return,
+    Scenario,
+)
+from tmlcd_core.streams.stream import Stream, compose
+from tmlcd_core.streams.synthetic import SyntheticStream, gaussian_stream, hyperplane_stream, sea_stream
+
+__all__ = [
+    "DRIFTS",
+    "ClassAdded",
+    "ClassChange",
+    "ClassRemoved",
+    "Concept",
+    "DatasetPool",
+    "Drift",
+    "DriftDetails",
+    "DriftKind",
+    "FeaturePool",
+    "LabelsSwapped",
+    "Noise",
+    "Origin",
+    "Return",
+    "Scenario",
+    "SourcePool",
+    "Stream",
+    "SyntheticStream",
+    "compose",
+    "gaussian_stream",
+    "hyperplane_stream",
+    "make_scenario",
+    "register_drift",
+    "sea_stream",
+]

@@ -1,0 +1,144 @@
+"""From a scenario, data and a seed to the samples of one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.streams.draws import MEDIA, ORDER, Draws
+from tmlcd_core.streams.feature_pools import FeaturePool, check_count
+from tmlcd_core.streams.scenario import Origin, Scenario
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The samples of one run, and what is behind each of them.
+
+    `X0`, `y0` to begin with; row t of `X` has label `y[t]`. `changes` are where new concepts begin, `ends` where each
+    of them has replaced the old one. Sample t comes from `origins[origin[t]]`, medium `index[t]`; the same with 0 for
+    the initial ones.
+    """
+
+    X0: NDArray[np.float32]
+    y0: NDArray[np.str_]
+    X: NDArray[np.float32]
+    y: NDArray[np.str_]
+    changes: tuple[int, ...]
+    ends: tuple[int, ...]
+    origins: tuple[Origin, ...]
+    origin0: NDArray[np.int64]
+    index0: NDArray[np.int64]
+    origin: NDArray[np.int64]
+    index: NDArray[np.int64]
+    scenario: Scenario  # with the names drawn
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The order of a stream before any data are touched: labels and origins, the initial ones first."""
+
+    scenario: Scenario
+    labels: list[str]
+    origins: tuple[Origin, ...]
+    origin: NDArray[np.int64]
+
+    @property
+    def needed(self) -> dict[str, int]:
+        """How many media of each class the run takes."""
+        total: dict[str, int] = {}
+        for number, count in zip(*np.unique(self.origin, return_counts=True), strict=True):
+            word = self.origins[number].word
+            total[word] = total.get(word, 0) + int(count)
+        return total
+
+
+def plan(scenario: Scenario, feature_pool: FeaturePool, seed: int) -> Plan:
+    """Draw the order of labels, and the classes that are left open; each is equally frequent between two changes."""
+    order = order_labels(scenario.complete(feature_pool.classes, seed), seed)
+    for word, n in order.needed.items():
+        check_count(feature_pool, word, n)
+    return order
+
+
+def order_labels(scenario: Scenario, seed: int) -> Plan:
+    """Draw the order of labels of a scenario whose classes are drawn; no data are needed."""
+    concepts = scenario.concepts()
+    draws = Draws(seed, ORDER)
+    concept = np.zeros(scenario.length, np.int64)
+    starts = [drift.at for drift in scenario.drifts]
+    for number, drift in enumerate(scenario.drifts, 1):
+        later = np.arange(scenario.length) - drift.at
+        chance = np.clip((later + 1) / max(drift.over, 1), 0, 1)
+        fresh = (later >= 0) & (draws.uniform(scenario.length) < chance)
+        concept[fresh] = number
+    labels: list[str] = [""] * scenario.length
+    bounds = sorted({0, *starts, scenario.length})
+    for begin, end in pairwise(bounds):
+        for number in np.unique(concept[begin:end]):
+            places = begin + np.flatnonzero(concept[begin:end] == number)
+            names = list(concepts[number])
+            turn = np.resize(draws.permutation(len(names)), len(places))[draws.permutation(len(places))]
+            for place, name in zip(places.tolist(), turn.tolist(), strict=True):
+                labels[place] = names[name]
+    first = [name for name in concepts[0] for _ in range(scenario.train)]
+    first = draws.shuffled(first)
+    found = [concepts[0][name] for name in first]
+    found += [concepts[number][name] for number, name in zip(concept.tolist(), labels, strict=True)]
+    origins = tuple(dict.fromkeys(found))
+    numbers = {origin: i for i, origin in enumerate(origins)}
+    return Plan(scenario, first + labels, origins, np.array([numbers[o] for o in found]))
+
+
+def compose(scenario: Scenario, feature_pool: FeaturePool, seed: int = 0) -> Stream:
+    """The samples of one run. Nothing is drawn twice, not even disturbed in two ways.
+
+    Examples
+    --------
+    >>> from tmlcd_core.streams import SourcePool, make_scenario
+    >>> stream = compose(make_scenario("class-change", 2, per_class=40, train=10), SourcePool("digits"), seed=0)
+    >>> stream.X0.shape, stream.X.shape, stream.changes
+    ((20, 3136), (80, 3136), (40,))
+    """
+    order = plan(scenario, feature_pool, seed)
+    needed = order.needed
+    draws = Draws(seed, MEDIA)
+    X: NDArray[np.float32] | None = None
+    index = np.empty(len(order.labels), np.int64)
+    chosen: dict[str, NDArray[np.int64]] = {}
+    used = dict.fromkeys(needed, 0)
+    for number, origin in enumerate(order.origins):
+        features, numbers = feature_pool.pool(origin, needed[origin.word])
+        check_count(feature_pool, origin.word, needed[origin.word], len(features))
+        if origin.word not in chosen:
+            chosen[origin.word] = draws.permutation(len(features))
+        places = np.flatnonzero(order.origin == number)
+        begin = used[origin.word]
+        rows = chosen[origin.word][begin : begin + len(places)]
+        used[origin.word] += len(places)
+        if X is None:
+            X = np.empty((len(order.labels), features.shape[1]), np.float32)
+        X[places] = features[rows]
+        index[places] = numbers[rows]
+    assert X is not None
+    y = np.array(order.labels)
+    n0 = len(y) - order.scenario.length
+    return Stream(
+        X[:n0],
+        y[:n0],
+        X[n0:],
+        y[n0:],
+        order.scenario.changes,
+        order.scenario.ends,
+        order.origins,
+        order.origin[:n0],
+        index[:n0],
+        order.origin[n0:],
+        index[n0:],
+        order.scenario,
+    )
