@@ -591,8 +591,8 @@ def test_fewer_samples_than_asked_for_are_said_with_the_reason():
     feature_pool = experiment.feature_pool()
     stream = experiment.stream(feature_pool)
     [told] = [plain(caption.value) for caption in at.caption if "instead of" in caption.value]
-    assert f"The stream has {len(stream)} samples instead of 3,000: the data have" in told
-    count, word = re.search(r"have (\d+) of “(\d)”", told).groups()
+    assert f"The stream has {len(stream)} samples instead of 3,000: the data have only" in told
+    count, word = re.search(r"only (\d+) of “(\d)”", told).groups()
     assert feature_pool.count(word) == int(count)
     assert int(count) == min(map(feature_pool.count, feature_pool.classes)), "any run may draw this class"
     used = np.concatenate([stream.origin0, stream.origin])

@@ -191,7 +191,7 @@ def shortage_in_words(experiment: Experiment, scenario: Scenario, feature_pool: 
     parts = []
     if scenario.length < asked:
         found = experiment.fit(feature_pool, {word: feature_pool.usable(word, asked) for word in scenario.names})
-        reason = f"the data have {found.samples:,} of “{found.fewest}”, and none is used twice"
+        reason = f"the data have only {found.samples:,} of “{found.fewest}”, and no sample is used twice"
         parts.append(f"The stream has {scenario.length:,} samples instead of {asked:,}: {reason}.")
     if scenario.train < experiment.train:
         parts.append(f"Each class begins with {scenario.train:,} samples instead of {experiment.train:,}.")
