@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -67,10 +67,22 @@ def tidy(notebook: NotebookNode) -> NotebookNode:
     for number, cell in enumerate(notebook.cells, 1):
         cell.id, cell.metadata = f"cell-{number}", nbformat.from_dict({})
         if cell.cell_type == "code":
-            cell.outputs = [
+            cell.outputs = _joined(
                 still for output in cell.outputs for still in _still(output, widgets)
-            ]
+            )
     return notebook
+
+
+def _joined(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
+    """The outputs, with printed text in one piece however often the kernel has flushed it."""
+    found: list[NotebookNode] = []
+    for output in outputs:
+        printed = output.output_type == "stream"
+        if printed and found and found[-1].get("name") == output.name:
+            found[-1].text += output.text
+        else:
+            found.append(output)
+    return found
 
 
 def _still(output: NotebookNode, widgets: NotebookNode) -> Iterator[NotebookNode]:

@@ -147,6 +147,17 @@ def is_name(node):
     return isinstance(node, ast.Name)
 
 
+def test_text_that_a_slow_kernel_has_flushed_in_pieces_is_stored_in_one():
+    cell = nbformat.v4.new_code_cell("print(94, 'candidates')")
+    cell.outputs = [nbformat.v4.new_output("stream", text=piece) for piece in ("94", " candidates\n")]
+    cell.outputs += [nbformat.v4.new_output("stream", name="stderr", text="warning")]
+    [found] = tidy(nbformat.v4.new_notebook(cells=[cell])).cells
+    assert [(output.name, output.text) for output in found.outputs] == [
+        ("stdout", "94 candidates\n"),
+        ("stderr", "warning"),
+    ]
+
+
 @pytest.mark.slow
 @each
 def test_what_is_stored_is_what_it_shows(path):
