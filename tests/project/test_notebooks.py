@@ -79,12 +79,14 @@ CLAIMS = {
     ],
     6: [
         "counts['holds'] + counts['does not hold'] == len(claims) == 29",
-        "table[~table.classifier.str.startswith('NN-FC1')].difference.abs().max() < 0.0165",
+        "table[~table.classifier.str.startswith('NN-FC1')].difference.abs().max() < 0.0225",
         "table[table.classifier == 'NN-FC1'].difference.max() < -0.15",
-        "table[table.classifier == 'NN-FC1, centred'].difference.max() > -0.03",
+        "table[table.classifier == 'NN-FC1, centred'].difference.max() > -0.04",
         "(compared['accuracy here'] == compared['accuracy shipped']).all()",
         "(compared['|T| here'] == compared['|T| shipped']).all()",
         "len(on_images) == 2",
+        '(table.samples - table["paper\'s samples"]).abs().max() < 11',
+        "set(some) <= set(failed.claim)",
     ],
     7: [
         "paper.total == 370_744",
