@@ -6,7 +6,7 @@ from starlette.middleware import Middleware
 from pages.shell.housekeeping import housekeeping
 from pages.shell.index_html import index_html, index_routes
 from pages.shell.navigation import SHELL, navigation
-from pages.shell.preload import start_preloading
+from pages.shell.preload import page_shown, start_preloading
 from pages.shell.presenter import presenter_switch, presenter_view
 from pages.shell.request_guard import RequestGuard
 from pages.shell.run_limiter import run_slot
@@ -29,6 +29,7 @@ if __name__ == "__main__":  # a visitor's run of this script
     with run_slot():
         page.run()
     presenter_switch()
+    page_shown.set()
 else:  # the server imports this script once, at its start, for `app`
     ignore_pages_folder()
     st.secrets.load_if_toml_exists()  # hosting services set environment variables there

@@ -2,14 +2,20 @@
 
 import importlib
 import threading
-import time
 
-HEAD_START = 1.0  # s after the server's start: the first page, which needs no learner, goes first
+from pages.shell.run_limiter import no_scripts
+
+PATIENCE = 3.0  # s to wait for the first page, which needs no learner and goes first
+# plotly looks pandas up in sys.modules, where another thread finds it half imported: no script may run meanwhile.
+LOOKED_UP = "pandas"
 MODULES = ("numba", "sklearn.neighbors", "tmlcd_core.experiments", "tmlcd_core.viz.lab", "pages.views.drift_lab.page")
+page_shown = threading.Event()  # set by app.py
 
 
 def preload() -> None:
     """Import what the Drift lab needs, and let every learner run once: compiled loops are read from their cache."""
+    with no_scripts():
+        importlib.import_module(LOOKED_UP)
     for name in MODULES:
         importlib.import_module(name)
     from tmlcd_core.experiments import Experiment
@@ -18,10 +24,10 @@ def preload() -> None:
 
 
 def start_preloading() -> threading.Thread:
-    """Preload in a thread of its own, a moment from now."""
+    """Preload in a thread of its own, after the first page."""
 
     def wait_and_preload() -> None:
-        time.sleep(HEAD_START)
+        page_shown.wait(PATIENCE)
         preload()
 
     thread = threading.Thread(target=wait_and_preload, name="preload", daemon=True)

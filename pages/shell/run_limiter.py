@@ -11,14 +11,31 @@ from contextlib import contextmanager
 SERVED = 2  # scripts that run at once
 PATIENCE = 0.7  # s after which a script runs anyway: somebody else's long computation holds nobody up for longer
 _slots = threading.BoundedSemaphore(SERVED)
+_open = threading.Event()  # cleared while no script may run
+_open.set()
 
 
 @contextmanager
 def run_slot() -> Iterator[None]:
     """Wait for a free slot, or until patience ends."""
     mine = _slots.acquire(timeout=PATIENCE)
+    _open.wait()
     try:
         yield
     finally:
         if mine:
+            _slots.release()
+
+
+@contextmanager
+def no_scripts() -> Iterator[None]:
+    """Wait until the scripts that have a slot are done, and let none run meanwhile."""
+    for _ in range(SERVED):
+        _slots.acquire()
+    _open.clear()
+    try:
+        yield
+    finally:
+        _open.set()
+        for _ in range(SERVED):
             _slots.release()

@@ -44,3 +44,23 @@ def test_a_script_that_fails_gives_its_turn_back():
         with pytest.raises(ZeroDivisionError), run_limiter.run_slot():
             _ = 1 / 0
     assert run_limiter._slots._value == run_limiter.SERVED
+
+
+def test_no_script_runs_while_scripts_are_kept_out(monkeypatch):
+    monkeypatch.setattr(run_limiter, "PATIENCE", 0.01)
+    order = []
+
+    def visit():
+        with run_limiter.run_slot():
+            order.append("script")
+
+    visitors = [threading.Thread(target=visit) for _ in range(4)]
+    with run_limiter.no_scripts():
+        for visitor in visitors:
+            visitor.start()
+        threading.Event().wait(0.1)  # far longer than anyone's patience
+        order.append("alone")
+    for visitor in visitors:
+        visitor.join()
+    assert order == ["alone", *["script"] * 4]
+    assert run_limiter._slots._value == run_limiter.SERVED
