@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import importlib
 import json
 import os
 import re
@@ -117,6 +118,13 @@ def test_limits_in_security_are_those_of_the_code():
     ):
         assert words in stated, words
     assert "TMLCD_CACHE_MB" in stated
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("bench_*.py")), ids=lambda path: path.stem)
+def test_a_benchmark_loads_and_its_files_exist(path):
+    module = importlib.import_module(f"benchmarks.{path.stem}")
+    assert callable(module.main) and module.__doc__
+    assert all(value.exists() for value in vars(module).values() if isinstance(value, Path))
 
 
 def test_every_page_is_in_the_readme_and_the_changelog():
