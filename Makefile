@@ -1,9 +1,9 @@
-# The two commands of the README: `make run` and `make test`. Both may be repeated; both follow a changed requirements file.
+# Start with `make run` and `make test`. Both install again when a requirements file has changed.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE ?=
-# One inner thread: the learners work on small arrays, where a thread pool costs more than it gives.
+# One inner thread: on the learners' small arrays a thread pool is slower.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
@@ -13,7 +13,7 @@ export OMP_NUM_THREADS ?= 1
 run: $(VENV)/.run
 	$(BIN)/python -m pages.shell.serve
 
-# For a room of students: https on the local network. `make classroom ADDRESS=192.168.1.5 PORT=8443` to choose.
+# Serve the local network over https. Choose address and port: `make classroom ADDRESS=192.168.1.5 PORT=8443`.
 PORT ?= 8501
 classroom: $(VENV)/.run
 	$(BIN)/python -m pages.classroom --port $(PORT) $(if $(ADDRESS),--address $(ADDRESS))
@@ -24,24 +24,24 @@ test: $(VENV)/.dev browser lint
 test-slow: $(VENV)/.dev browser
 	$(BIN)/python -m pytest -n 2
 
-# JupyterLab on the notebooks; `notebooks-refresh` runs them all and stores what they show.
+# JupyterLab with the notebooks; `notebooks-refresh` runs them all and stores their output.
 notebooks: $(VENV)/.notebooks
 	$(BIN)/python -m jupyterlab --notebook-dir=notebooks
 
 notebooks-refresh: $(VENV)/.notebooks
 	$(BIN)/python notebooks/refresh.py
 
-# The exported C code with GNU's compiler and QEMU as well; `make test` runs it with what PyPI has.
+# Tests of the exported C code, also with GNU's compiler and QEMU; `make test` uses a compiler and an emulator from PyPI.
 firmware-test: $(VENV)/.dev arm-tools
 	$(BIN)/python -m pytest -n 2 tests/mcu/test_budget.py tests/mcu/test_export.py tests/mcu/test_firmware.py tests/mcu/test_c_fuzz.py
 
-# Before a commit, in two minutes on two cores: style, types, and the tests of the algorithms and of the project itself.
+# Before a commit: style, types, and the fast tests of the algorithms and of the project.
 FAST := tests/knn tests/detectors tests/learners tests/streams tests/experiments tests/viz/test_viz_cusum.py \
 	tests/cli/test_compare_extractors.py tests/project/test_project.py tests/project/test_install.py
 check: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow and not browser" $(FAST) tmlcd_core/knn tmlcd_core/detectors tmlcd_core/learners
 
-# CapyMOA needs Java and pandas 2: an environment of its own.
+# CapyMOA needs Java and pandas 2, so it has its own environment.
 CAPYMOA := .venv-capymoa
 capymoa-test: $(VENV)/.dev
 	test -x $(CAPYMOA)/bin/python || $(PYTHON) -m venv $(CAPYMOA)
@@ -53,8 +53,8 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# requirements.txt and all that it needs, with hashes, for every Python from 3.11 on and every system. torch and torchvision are
-# left out: their builds, and so their hashes, differ by index. What they need themselves (without CUDA) is in it.
+# Lock requirements.txt and all dependencies, with hashes, for every Python from 3.11 and every system. torch and torchvision are
+# left out, because their builds and hashes differ by index; their own dependencies (without CUDA) are included.
 TORCH_NEEDS := filelock fsspec jinja2 networkx setuptools==80.9.0 sympy typing-extensions
 lock: $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.8
@@ -69,7 +69,7 @@ screenshots: $(VENV)/.dev browser
 	$(BIN)/python -m docs.screenshots
 
 $(VENV)/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is required, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: requirements.txt | $(VENV)/bin/python
@@ -85,7 +85,7 @@ $(VENV)/.dev: requirements.txt notebooks/requirements.txt requirements-dev.txt |
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@ $(VENV)/.run $(VENV)/.notebooks
 
-# Debian's Chromium where apt-get may be used; elsewhere the browser tests skip themselves with one loud line.
+# Install Debian's Chromium if apt-get can be used; otherwise the browser tests are skipped, with a message.
 browser:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 		&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-dejavu-core libportaudio2 >/dev/null; } \

@@ -1,4 +1,4 @@
-"""The app in a real Chromium: frames per second, redraw after new data, time to the first page."""
+"""Benchmark of the app in Chromium: frames per second, redraw time, time to the first page."""
 
 import os
 import statistics
@@ -9,24 +9,24 @@ from typing import Any
 
 from tests.support.appserver import ROOT, chromium, process_of, processor_seconds, serve
 
-STAGE = ROOT / "benchmarks" / "player_stage.py"
+STAGE = ROOT / "tests" / "support" / "player_stage.py"
 PLAY_SECONDS = 5
 UPDATES = 8
 MOVES = 30
 STARTS = 7
-LOOK_SECONDS = 4  # at Home, before the first click
+LOOK_SECONDS = 4  # on Home, before the first click
 KEY_CLOCK = """() => window.addEventListener(
     "keydown", () => { window.keyPressed = performance.now(); }, {capture: true, once: true})"""
 TRIVIAL = "import streamlit as st\nst.title('Trivial')\n"
 
 
 def dataset(page: Any) -> dict[str, str]:
-    """The player's own account of itself, and the browser's clock."""
+    """Return the player's data attributes and the browser's clock (`now`, ms)."""
     return page.locator(".player").evaluate("p => ({...p.dataset, now: String(performance.now())})")
 
 
 def play(browser: Any, address: str, learners: int) -> tuple[float, float, float]:
-    """Frames per second, ms of a redraw in the browser, ms from a key on a slider to the new picture."""
+    """Measure frames per second, ms per redraw, and ms from a key on a slider to the new picture."""
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     page.goto(f"{address}/?length=7500&learners={learners}")
     page.wait_for_selector(".player[data-time]")
@@ -52,8 +52,8 @@ def play(browser: Any, address: str, learners: int) -> tuple[float, float, float
 
 
 def lab_slider(browser: Any, address: str) -> None:
-    """From a key on the Drift lab's slider of h to the new picture: 5 spoken words, 7,500 samples."""
-    page = browser.new_page(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")  # it does not play
+    """Print ms from a key on the Drift lab's slider of h to the new picture: 5 spoken words, 7,500 samples."""
+    page = browser.new_page(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")  # no autoplay
     page.goto(f"{address}/drift-lab?data=speech&lambda=5")
     page.wait_for_selector(".player[data-time]", timeout=600_000)
     page.wait_for_timeout(2000)
@@ -68,7 +68,7 @@ def lab_slider(browser: Any, address: str) -> None:
         page.wait_for_function(f"p => p.dataset.digest !== {digest!r}", arg=player)
         seen = dataset(page)
         page.wait_for_timeout(500)
-        if move:  # the first one is also the first of this session
+        if move:  # the first move also warms up the session
             answers.append(float(seen["redrawn"]) - page.evaluate("window.keyPressed"))
             redraws.append(float(seen["redrawMs"]))
             processor.append(1000 * (processor_seconds(server) - used))
@@ -76,11 +76,11 @@ def lab_slider(browser: Any, address: str) -> None:
     high = statistics.quantiles(answers, n=10)[-1]
     print(f"Drift lab, 5 words, 7,500 samples, {MOVES} keys on the slider of h (load {os.getloadavg()[0]:.1f}):")
     print(f"  key to picture {statistics.median(answers):.0f} ms (90 %: {high:.0f} ms),")
-    print(f"  of it {statistics.median(redraws):.0f} ms to draw; {statistics.median(processor):.0f} ms of the server")
+    print(f"  {statistics.median(redraws):.0f} ms of it to draw; {statistics.median(processor):.0f} ms on the server")
 
 
 def first_page(browser: Any, script: Path, selector: str) -> float:
-    """Seconds from the start of a fresh server to the selector on screen."""
+    """Return the seconds from the start of a new server to the selector on screen."""
     start = time.perf_counter()
     with serve(script) as address:
         page = browser.new_page()
@@ -92,7 +92,7 @@ def first_page(browser: Any, script: Path, selector: str) -> float:
 
 
 def first_lab(browser: Any) -> float:
-    """Seconds from the first click on "Drift lab" on a fresh server to its charts; the visitor looks at Home before."""
+    """Return the seconds from the first click on "Drift lab" to its charts, on a new server that has shown Home."""
     with serve() as address:
         page = browser.new_page(viewport={"width": 1280, "height": 720})
         page.goto(address)
@@ -109,7 +109,7 @@ def first_lab(browser: Any) -> float:
 
 
 def main() -> None:
-    """Print a small table."""
+    """Print all measurements."""
     with chromium() as browser:
         print("7,500 samples   frames/s   redraw ms   slider to picture ms")
         with serve(STAGE) as address:
@@ -131,9 +131,9 @@ def main() -> None:
         plain, home = (statistics.median(seconds) for seconds in zip(*pairs, strict=True))
         print(f"server start to first page: trivial app {plain:.1f} s, Home with its player {home:.1f} s")
         ratio = statistics.median(later / sooner for sooner, later in pairs)
-        print(f"ratio {ratio:.2f} (median of {STARTS} pairs, one after the other)")
+        print(f"ratio {ratio:.2f} (median of {STARTS} pairs)")
         labs = [first_lab(browser) for _ in range(3)]
-        print(f"Drift lab of a fresh server: charts {statistics.median(labs):.1f} s after the click (wanted 2 s)")
+        print(f"Drift lab of a new server: charts {statistics.median(labs):.1f} s after the click (target 2 s)")
 
 
 if __name__ == "__main__":

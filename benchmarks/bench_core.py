@@ -1,8 +1,8 @@
 # ruff: noqa: B023  (each lambda is called at once)
-"""Speed of the learners against a transcription with scikit-learn, river and CapyMOA, as ratios of one run, one thread.
+"""Benchmark of the learners against scikit-learn, river and CapyMOA: speed ratios within one run, one thread.
 
-The transcription is `tmlcd_core.reference` with scikit-learn's kNN; predictions are asserted equal in the same run.
-`--quick` uses a fifth of the stream.
+The scikit-learn transcription is `tmlcd_core.reference` with scikit-learn's kNN; its predictions must be equal.
+`python -m benchmarks.bench_core --quick` uses a fifth of the stream.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SIZE = 100 * CLASSES  # the paper's maximum size and window
 
 
 def class_change(n: int, d: int = FEATURES, separation: float = 0.14, seed: int = 0) -> tuple[np.ndarray, ...]:
-    """Gaussian classes about as hard as the paper's speech (kNN 0.74); at half-time one of the five is replaced."""
+    """Return X0, y0, X, y of Gaussian classes about as hard as the paper's speech; half-way one class is replaced."""
     rng = np.random.default_rng(seed)
     centres = separation * rng.normal(size=(CLASSES + 1, d))
     y0, y = np.arange(INITIAL) % CLASSES, rng.integers(0, CLASSES, n)
@@ -36,7 +36,7 @@ def class_change(n: int, d: int = FEATURES, separation: float = 0.14, seed: int 
 
 
 def seconds(work: Callable[[], object], repeat: int = 1) -> tuple[float, object]:
-    """Processor time of this thread: the fastest of some repetitions, and what the last gave."""
+    """Return the thread's processor time (fastest of `repeat`) and the last result."""
     best = np.inf
     for _ in range(repeat):
         start = time.thread_time()
@@ -46,7 +46,7 @@ def seconds(work: Callable[[], object], repeat: int = 1) -> tuple[float, object]
 
 
 LEARNERS: dict[str, tuple[Callable[..., StreamLearner], dict, dict]] = {
-    # how to build it, with what, and what changes when it is run again on the same stream
+    # class, settings, settings of the second run on the same stream
     "cit": (CondensingInTime, {}, {"max_size": 1500}),
     "active": (ActiveTinyKNN, {"window": SIZE}, {"threshold": 40.0}),
     "hybrid": (HybridTinyKNN, {"max_size": SIZE}, {"threshold": 40.0}),
@@ -54,12 +54,13 @@ LEARNERS: dict[str, tuple[Callable[..., StreamLearner], dict, dict]] = {
 
 
 def against_scikit_learn(n: int) -> None:
+    """Print how many times faster `condense`, `run` and `observe` are than the transcription, over n samples."""
     X0, y0, X, y = class_change(n)
     for build, settings, _ in LEARNERS.values():  # compile
         build(**settings).fit(X0[:60], y0[:60]).run(X[:300], y[:300])
         build(**settings).fit(X0[:60], y0[:60]).observe(X[0], y[0])
     ratios = []
-    for seed in range(5):  # other samples each time: what was condensed before is remembered
+    for seed in range(5):  # new samples each time, because condensing is cached
         A, b = class_change(1, seed=seed)[:2]
         T = [reference.Sample(x, label, i) for i, (x, label) in enumerate(zip(A, b, strict=True))]
         ours, kept = seconds(lambda: condense(A, b))
@@ -67,8 +68,8 @@ def against_scikit_learn(n: int) -> None:
         assert kept.tolist() == [sample.t for sample in expected]
         ratios.append(theirs / ours)
     spread = f"{np.median(ratios):.0f} times, {min(ratios):.0f} to {max(ratios):.0f}"
-    print(f"condense {INITIAL} x {FEATURES}: {spread} (wanted 50)")
-    print(f"{'learner':8}{'run':>8}{'again':>8}{'observe':>9}   times faster over {n} samples (wanted 25, 150, 10)")
+    print(f"condense {INITIAL} x {FEATURES}: {spread} (target 50)")
+    print(f"{'learner':8}{'run':>8}{'again':>8}{'observe':>9}   times faster over {n} samples (targets 25, 150, 10)")
     for name, (build, settings, change) in LEARNERS.items():
         algorithm = sklearn_transcription.ALGORITHMS[name]
         theirs, oracle = seconds(lambda: sklearn_transcription.run(algorithm, X0, y0, X, y, **settings))
@@ -90,12 +91,13 @@ def against_scikit_learn(n: int) -> None:
 
 
 def time_and_memory_do_not_grow() -> None:
-    print("time per sample, 100,000 against 1,000 samples (wanted within 1.3), and memory of 20,000 single steps")
+    """Print the ratio of the time per sample in long and short streams, and the memory growth of `observe`."""
+    print("time per sample, 100,000 against 1,000 samples (target at most 1.3), and memory of 20,000 single steps")
     X0, y0, X, y = class_change(100_000, d=64, separation=0.5)
     for name, (build, settings, _) in LEARNERS.items():
         settings = {**settings, "max_size": SIZE} if name != "active" else settings
         short, long = [], []
-        for start in range(0, 50_000, 5_000):  # short runs from all over the stream, so that T is as full in both
+        for start in range(0, 50_000, 5_000):  # short runs from the whole stream, so that T has the same size in both
             model = build(**settings).fit(X0, y0)
             model.run(X[start : start + 5_000], y[start : start + 5_000])
             part = slice(start + 5_000, start + 6_000)
@@ -106,7 +108,7 @@ def time_and_memory_do_not_grow() -> None:
             model = build(**settings).fit(X0, y0)
             long.append(seconds(lambda: model.run(X, y))[0] / len(X))
         model = build(**settings | ({"window": 100} if name == "active" else {"max_size": 100})).fit(X0, y0)
-        tracemalloc.start()  # T and W are full long before the first look
+        tracemalloc.start()  # T and W are full before the first reading
         for i in range(5_000):
             model.observe(X[i], y[i])
         grown = -tracemalloc.get_traced_memory()[0]
@@ -119,7 +121,7 @@ def time_and_memory_do_not_grow() -> None:
 
 
 def against_other_knns(n: int = 1500, stored: int = 1000, k: int = 5) -> None:
-    """A sliding window of 1,000 samples, predict then learn, one sample at a time: ours and the libraries'."""
+    """Print samples per second of a sliding-window kNN (predict, then learn): ours, river's and CapyMOA's."""
     print(f"sliding window of {stored}, k = {k}, predict + learn per second")
     for d in (64, 256):
         rng = np.random.default_rng(0)
@@ -132,17 +134,18 @@ def against_other_knns(n: int = 1500, stored: int = 1000, k: int = 5) -> None:
         row = [f"d = {d}: tmlcd_core {n / ours:,.0f}"]
         theirs, predicted = river_knn(X, y, stored, k)
         agree = np.mean(np.array(predictions) == predicted)
-        row.append(f"river {n / theirs:,.0f} ({theirs / ours:.0f} times ahead, predictions agree on {agree:.1%})")
+        row.append(f"river {n / theirs:,.0f} (ours {theirs / ours:.0f} times as fast, same predictions {agree:.1%})")
         capymoa = capymoa_knn(X, y, stored, k)
         if isinstance(capymoa, str):
             row.append(capymoa)
         else:
             agree = np.mean(np.array(predictions) == capymoa[1])
-            row.append(f"CapyMOA {n / capymoa[0]:,.0f} ({capymoa[0] / ours:.0f} times ahead, agree on {agree:.1%})")
+            row.append(f"CapyMOA {n / capymoa[0]:,.0f} (ours {capymoa[0] / ours:.0f} times as fast, same {agree:.1%})")
         print("; ".join(row))
 
 
 def river_knn(X: np.ndarray, y: np.ndarray, stored: int, k: int) -> tuple[float, np.ndarray]:
+    """Return seconds and predictions of river's kNN."""
     from river import neighbors
 
     model = neighbors.KNNClassifier(n_neighbors=k, engine=neighbors.LazySearch(window_size=stored), weighted=False)
@@ -158,8 +161,9 @@ def river_knn(X: np.ndarray, y: np.ndarray, stored: int, k: int) -> tuple[float,
 
 
 def capymoa_knn(X: np.ndarray, y: np.ndarray, stored: int, k: int) -> tuple[float, np.ndarray] | str:
+    """Return seconds and predictions of CapyMOA's kNN, or why it was not measured."""
     if shutil.which("java") is None:
-        return "CapyMOA not measured: no Java here"
+        return "CapyMOA not measured: Java is not installed"
     try:
         from capymoa.classifier import KNN
         from capymoa.stream import NumpyStream
@@ -180,6 +184,7 @@ def capymoa_knn(X: np.ndarray, y: np.ndarray, stored: int, k: int) -> tuple[floa
 
 
 def what_the_adaptive_probability_saves() -> None:
+    """Print |T| and accuracy of CIT for several values of `add_probability`."""
     print("CIT with add_probability, 5 Gaussian class changes: |T| and accuracy")
     print(f"{'rule':>10}{'|T| before':>12}{'|T| at end':>12}{'before':>8}{'500 after':>11}{'end':>7}")
     for rule in (1.0, 0.3, "adaptive"):
@@ -202,6 +207,7 @@ def what_the_adaptive_probability_saves() -> None:
 
 
 def main() -> None:
+    """Print all measurements."""
     against_scikit_learn(STREAM // 5 if "--quick" in sys.argv else STREAM)
     time_and_memory_do_not_grow()
     against_other_knns()

@@ -1,7 +1,7 @@
-"""The paper's five figure configurations, from cached features, against the scikit-learn transcription.
+"""Benchmark of the paper's five figure configurations, from cached features, against the scikit-learn transcription.
 
-Ours is measured on some runs of each configuration, composing the streams included; the transcription on a part of one
-stream of each, for it takes minutes. Both are scaled to 20 runs x 3 learners; processor time of one thread.
+Ours: OURS runs of each configuration, composing the streams included. The transcription takes minutes, so only the
+first PART samples of one stream are measured. Both are scaled to 20 runs x 3 learners; processor time of one thread.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ RUNS, OURS, PART = 20, 3, 600  # runs to scale to, runs measured, samples of the
 
 
 def main() -> None:
+    """Print the seconds of both and their ratio, for each configuration."""
     print(f"{'configuration':26}{'ours':>8}{'theirs':>9}   seconds of {RUNS} runs x 3 learners")
     total = np.zeros(2)
     for one in figure_configurations():
         if one.experiment.data not in ("speech", "digits"):
             continue
         experiment, feature_pool = one.experiment, one.experiment.feature_pool()
-        for seed in range(OURS):  # makes the features that are not there: every seed draws other words
+        for seed in range(OURS):  # computes missing features: every seed draws other words
             replace(experiment, seed=seed).stream(feature_pool)
         for name in PAPER:  # compiles
             stream = experiment.stream(feature_pool)
@@ -48,7 +49,7 @@ def main() -> None:
             bound = {"cit": {}, "active": {"window": size}, "hybrid": {"max_size": size}}[name]
             model = experiment.learner(name, stream.scenario).fit(stream.X0, stream.y0)
             start = time.thread_time()
-            # Condensing happens once per run: it is not scaled with the length of the stream.
+            # Condensing happens once per run, so it is not scaled with the length of the stream.
             algorithm = sklearn_transcription.ALGORITHMS[name]
             sklearn_transcription.run(algorithm, stream.X0, stream.y0, stream.X[:0], stream.y[:0], **bound)
             once = time.thread_time() - start
@@ -60,7 +61,7 @@ def main() -> None:
         scaled = np.array([ours * RUNS / OURS, theirs * RUNS])
         total += scaled
         print(f"{one.name:26}{scaled[0]:8.1f}{scaled[1]:9.0f}   {scaled[1] / scaled[0]:.0f} times", flush=True)
-    print(f"{'all five':26}{total[0]:8.1f}{total[1]:9.0f}   {total[1] / total[0]:.0f} times (wanted 25)")
+    print(f"{'all five':26}{total[0]:8.1f}{total[1]:9.0f}   {total[1] / total[0]:.0f} times (target 25)")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The extractor against the plain pipeline of librosa, viridis and conv2d, one clip at a time.
+"""Benchmark of the extractor against a plain pipeline of librosa, viridis and conv2d.
 
-One thread. CPU time of the thread is measured, the best of several rounds, the candidates taking turns, so
-that what else the machine does weighs little and on all alike. `python -m benchmarks.bench_features`.
+One thread; CPU time of the thread, best of several rounds. The candidates take turns, so that other load on the
+machine affects all of them alike.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROUNDS = 7
 
 
 def plain_pipeline(extractor: Extractor) -> Callable[[NDArray], NDArray]:
-    """What one would write with librosa, matplotlib and torch, weights and colour map prepared beforehand."""
+    """Return the extractor written with librosa, matplotlib and torch; weights and colour map are loaded beforehand."""
     import librosa
     import torch
     from matplotlib import colormaps
@@ -44,7 +44,7 @@ def plain_pipeline(extractor: Extractor) -> Callable[[NDArray], NDArray]:
 
 
 def measure(candidates: dict[str, tuple[Callable[[], Any], int]]) -> dict[str, float]:
-    """Seconds per clip of each candidate: (what to run, clips it handles)."""
+    """Return the seconds per clip of each candidate, given as (function, number of clips)."""
     best = dict.fromkeys(candidates, float("inf"))
     for _ in range(ROUNDS):
         for name, (run, clips) in candidates.items():
@@ -55,6 +55,7 @@ def measure(candidates: dict[str, tuple[Callable[[], Any], int]]) -> dict[str, f
 
 
 def main() -> None:
+    """Print microseconds per clip and ratios for three extractors."""
     import torch
 
     threads = torch.get_num_threads()

@@ -1,4 +1,4 @@
-"""How long the scan of 100,000 files takes, beside a bare `os.walk`, and what memory it needs."""
+"""Benchmark of scanning a folder of 100,000 files: time against a bare `os.walk`, and memory."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ FILES, CLASSES = 100_000, 35
 
 
 def main() -> None:
+    """Print times, ratios and memory."""
     with tempfile.TemporaryDirectory() as folder:
         for label in range(CLASSES):
             os.mkdir(f"{folder}/class{label}")
@@ -34,7 +35,7 @@ def main() -> None:
         now, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert sum(kept.count(label) for label in kept.classes) == FILES
-    print(f"{'what':<34} {'seconds':>8} {'of a bare walk':>15}")
+    print(f"{'step':<34} {'seconds':>8} {'x os.walk':>15}")
     print(f"{'os.walk and os.stat':<34} {bare:>8.2f} {1:>15.2f}")
     print(f"{f'FolderSource, {FILES} files':<34} {scan:>8.2f} {scan / bare:>15.2f}")
     print(f"{'its key (names, sizes, dates)':<34} {key:>8.2f} {key / bare:>15.2f}")

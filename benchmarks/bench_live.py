@@ -1,4 +1,4 @@
-"""The model's own part of an answer, once warm: opening the take, its features, the prediction of three learners."""
+"""Benchmark of one live answer after warm-up: opening the take, features, predictions of three learners."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tmlcd_core.live import LiveSession, warm_up
 
 RATE = 48_000  # Hz, what a browser records at
 WORDS, TAKES, TURNS = 5, 10, 40
-LIMIT = 50.0  # ms, of an answer
+LIMIT = 50.0  # ms per answer
 
 
 def recording(rng: np.random.Generator) -> np.ndarray:
-    """A second of hum with two formants somewhere in a quiet room."""
+    """Return one second of a harmonic tone in quiet noise, shape (RATE,)."""
     when = np.arange(RATE) / RATE
     start, pitch = rng.uniform(0.1, 0.4), rng.uniform(100, 200)
     voice = sum(np.sin(2 * np.pi * pitch * i * when) / i for i in range(1, 20))
@@ -25,7 +25,7 @@ def recording(rng: np.random.Generator) -> np.ndarray:
 
 
 def median_ms(work: Callable[[int], Any]) -> float:
-    """Of the processor's time, not the clock's: others may be using the machine."""
+    """Return the median processor time of `work(turn)` in ms."""
     took = []
     for turn in range(TURNS):
         start = time.process_time()
@@ -35,12 +35,13 @@ def median_ms(work: Callable[[int], Any]) -> float:
 
 
 def main() -> None:
+    """Print ms per stage for each voice extractor."""
     rng = np.random.default_rng(0)
     start = time.perf_counter()
     warm_up()
-    print(f"warm-up, paid once     {(time.perf_counter() - start) * 1e3:8.1f} ms")
+    print(f"warm-up, once          {(time.perf_counter() - start) * 1e3:8.1f} ms")
     raw = [recording(rng) for _ in range(WORDS * TAKES + TURNS)]
-    print(f"open a second of 48 kHz {median_ms(lambda i: open_take((raw[i], RATE))):7.1f} ms")
+    print(f"open 1 s at 48 kHz     {median_ms(lambda i: open_take((raw[i], RATE))):7.1f} ms")
     takes: list[Take] = [open_take((sound, RATE)) for sound in raw]
     for name, extractor in VOICE_EXTRACTORS.items():
         features = median_ms(lambda i, e=extractor: e.transform([takes[i]]))

@@ -1,4 +1,4 @@
-"""What the microcontroller's memory, time and integers cost: bytes, instructions, accuracy on speech."""
+"""Benchmark of the microcontroller code: bytes, instructions, and accuracy with integer features on speech."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ from tmlcd_core.mcu.device import HostLibrary
 from tmlcd_core.mcu.export import grid_of, quantise
 from tmlcd_core.mcu.timing import measure
 
-# Two words; in the middle the second gives way to the third, under its label (paper, Sec. 7.2).
+# Two words; half-way the third replaces the second under the same label (paper, Sec. 7.2).
 TRIPLES = (
     ("yes", "no", "up"), ("left", "right", "go"), ("on", "off", "stop"), ("cat", "dog", "bird"),
     ("one", "two", "three"), ("happy", "house", "wow"), ("bed", "tree", "zero"), ("down", "four", "six"),
 )  # fmt: skip
-# Streams per triple: one changed decision changes T and so what follows; only many streams average that out.
+# Streams per triple: one changed decision changes T and everything after it, so many streams are averaged.
 ORDERS = 10
 TRAIN = 100  # clips per word
 HALF = 300  # clips per word before the change, and after it
 SIZES = (10, 25, 50, 100, 200)
 RATES = {22_050: Extractor(), 4_410: Extractor(sample_rate=4_410, n_fft=128, hop=128)}
-STORES = ("float32", "int16", "uint8")  # float32 with Python's features, the others with those of the C code
+STORES = ("float32", "int16", "uint8")  # float32 uses Python's features, the others those of the C code
 REFERENCE = (22_050, "float32", 200)
-AIM = 0.01  # of accuracy, that 16-bit sound and a uint8 T may cost the smallest board
+AIM = 0.01  # largest accepted loss of accuracy with 16-bit sound and T in uint8
 
 
 def memory() -> None:
+    """Print the bytes of each layout and type of T, and the largest |T| on the STM32F401."""
     f401 = BOARDS["stm32f401"]
     print(f"bytes at 22,050 Hz with |T| = 50, and the largest |T| on the {f401.title}")
     for layout in ("paper", "compact", "streamed"):
@@ -46,19 +47,20 @@ def memory() -> None:
 
 
 def instructions() -> None:
+    """Print the instructions per stage, counted under emulation."""
     print("instructions per stage, zig's clang -O2, counted under emulation")
     found = {case: measure(case) for case in CASES}
     for case, n in found.items():
         print(
             f"  {case.board} {case.name:<24} spectrogram {n.spectrogram:>9,}  features {n.features:>9,}  "
-            f"kNN(10) {n.knn_10:>7,}  kNN(50) {n.knn_50:>7,}  dearest {n.worst:>7,}"
+            f"kNN(10) {n.knn_10:>7,}  kNN(50) {n.knn_50:>7,}  slowest update {n.worst:>7,}"
         )
     plain, fused = (n for case, n in found.items() if case.configuration.layout == "compact")
     print(f"  the fused colour table saves {1 - fused.features / plain.features:.0%} of the feature stage")
 
 
 def accuracy(triples: Sequence[tuple[str, str, str]], orders: int) -> list[Accuracy]:
-    """Prequential accuracy of the Hybrid learner over a class change, for every rate, type and size of T."""
+    """Measure the prequential accuracy of Hybrid over a class change, for every sample rate, type and size of T."""
     scores: dict[tuple[int, str, int], list[float]] = {}
     differing = []
     for number, words in enumerate(triples):
@@ -85,9 +87,7 @@ def accuracy(triples: Sequence[tuple[str, str, str]], orders: int) -> list[Accur
         )
     full, small = (np.array(scores[22_050, store, 50]) for store in ("float32", "uint8"))
     error = (full - small).std(ddof=1) / np.sqrt(len(full))
-    print(
-        f"  16-bit sound, streamed, and T in uint8 cost {np.mean(full - small):+.4f} +- {error:.4f} (aim: under {AIM})"
-    )
+    print(f"  16-bit sound, streamed, and T in uint8 cost {np.mean(full - small):+.4f} +- {error:.4f} (target {AIM})")
     print(f"  with T as fitted, uint8 changes {np.mean(differing):.2%} of the decisions")
     return found
 
@@ -99,7 +99,7 @@ def _row(key: tuple[int, str, int], values: list[float], reference: list[float])
 
 
 def _features(words: tuple[str, str, str]) -> dict[tuple[int, bool], np.ndarray]:
-    """Of all clips of the three words, one after the other: at each rate by Python (True) and by the C code (False)."""
+    """Return the features of all clips of the words in turn, by (sample rate, True for Python or False for C)."""
     source = SpeechSource(words)
     counts = (TRAIN + 2 * HALF, TRAIN + HALF, HALF)
     clips = np.concatenate([source.media(word, range(n)) for word, n in zip(words, counts, strict=True)])
@@ -116,7 +116,7 @@ def _features(words: tuple[str, str, str]) -> dict[tuple[int, bool], np.ndarray]
 
 
 def _stream(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the features in the order of time, training first, and their labels."""
+    """Return the rows of the features in stream order, training first, and their labels."""
     first, second, third = np.split(np.arange(2 * TRAIN + 4 * HALF), np.cumsum([TRAIN + 2 * HALF, TRAIN + HALF]))
     first, second, third = (rng.permutation(part) for part in (first, second, third))
     parts = [
@@ -129,13 +129,14 @@ def _stream(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def record() -> None:
-    """Measure all accuracies again and write them where the STM32 page finds them (four minutes)."""
+    """Measure all accuracies and write them to the file that the STM32 page reads (four minutes)."""
     import tmlcd_core.mcu.accuracy as home
 
     Path(home.__file__).with_name(home.RECORDED).write_text(home.as_csv(accuracy(TRIPLES, ORDERS)), encoding="utf-8")
 
 
 def main() -> None:
+    """Print memory, instructions and a short version of the accuracies."""
     memory()
     instructions()
     accuracy(TRIPLES[:2], 4)

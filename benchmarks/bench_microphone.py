@@ -1,4 +1,4 @@
-"""The Microphone page in a real Chromium: from the end of a spoken take to the prediction on screen."""
+"""Benchmark of the Microphone page in Chromium: time from the end of a take to the prediction on screen."""
 
 import statistics
 import tempfile
@@ -14,8 +14,8 @@ from tests.support.appserver import chromium, serve
 
 TAKES = 12
 RATE = 48_000  # Hz
-PAUSE = 1.2  # s before each word: a take has room to end and the next to begin
-READING = 15_000  # ms that a visitor reads before the first word: imports and compiled code are warmed up meanwhile
+PAUSE = 1.2  # s before each word, so that takes are separated
+READING = 15_000  # ms before the first word: the page warms up imports and compiled code meanwhile
 ENDED = "([recorder, last]) => (recorder.dataset.ended ?? null) !== last"
 SHOWN = """recorder => new Promise(done => {
   const look = () => document.querySelector(".st-key-mic-answer")?.innerText.includes("What did you say?")
@@ -25,7 +25,7 @@ SHOWN = """recorder => new Promise(done => {
 
 
 def microphone_file(path: Path, word: str, takes: int = 8) -> Path:
-    """A recording that Chromium plays as its microphone, over and over: one word, said a little differently."""
+    """Write a recording that Chromium loops as its microphone input: variants of one word. Return its path."""
     from pages.views.microphone.sample_clips import sample_clip
 
     parts = []
@@ -37,7 +37,7 @@ def microphone_file(path: Path, word: str, takes: int = 8) -> Path:
 
 
 def on_screen(folder: Path) -> list[float]:
-    """ms from the end of each take to its prediction on screen, the first take of a fresh server first."""
+    """Return ms from the end of each take to its prediction on screen; the server is new at the first take."""
     flags = ["--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream"]
     flags.append(f"--use-file-for-fake-audio-capture={microphone_file(folder / 'no.wav', 'no')}")
     with serve() as address, chromium(*flags) as browser:
@@ -48,7 +48,7 @@ def on_screen(folder: Path) -> list[float]:
         page.wait_for_timeout(READING)
         page.get_by_role("button", name="3 of each word").click()
         page.get_by_role("button", name="Say words").click()
-        page.get_by_text("Here stands what it has understood").wait_for()
+        page.get_by_role("heading", name="…", exact=True).wait_for()
         recorder = page.locator(".recorder").element_handle()
         times, ended = [], None
         for take in range(TAKES):
@@ -56,14 +56,14 @@ def on_screen(folder: Path) -> list[float]:
             page.wait_for_function(ENDED, arg=[recorder, ended])
             ended = recorder.get_attribute("data-ended")
             times.append(float(page.evaluate(SHOWN, recorder)))
-            page.locator("[data-test-script-state=notRunning]").wait_for()  # no visitor is quicker than the button
+            page.locator("[data-test-script-state=notRunning]").wait_for()  # a visitor cannot click earlier either
             page.keyboard.press("2")
             page.get_by_text("it was “no”").wait_for()
         return times
 
 
 def model_alone() -> list[float]:
-    """ms of each stage of one warm answer: opening the take, features and votes, learning from it."""
+    """Return the median ms of each stage of an answer: open the take, predict, learn."""
     from pages.views.microphone.sample_clips import sample_clip
     from tmlcd_core.features.voice import open_take
     from tmlcd_core.live import LiveSession, warm_up
@@ -87,7 +87,7 @@ def model_alone() -> list[float]:
 
 
 def main() -> None:
-    """Print a table; times are of this machine at this moment."""
+    """Print the times."""
     with tempfile.TemporaryDirectory() as folder:
         first, *later = on_screen(Path(folder))
     opening, saying, judging = model_alone()

@@ -1,4 +1,4 @@
-"""SAM-kNN against MOA's, through CapyMOA where it and Java are there: samples a second and error rates."""
+"""Benchmark of SAM-kNN against MOA's (needs CapyMOA and Java): samples per second and error rates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SAMPLES = 6000
 
 
 def stream(d: int, n: int = SAMPLES, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Three overlapping Gaussian classes, of which two change places twice."""
+    """Return X, shape (n, d), and y of three overlapping Gaussian classes; two swap twice."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n)
     centres = 3.5 / d**0.5 * rng.normal(size=(3, d))
@@ -25,7 +25,7 @@ def stream(d: int, n: int = SAMPLES, seed: int = 0) -> tuple[np.ndarray, np.ndar
 
 
 def ours(X: np.ndarray, y: np.ndarray, limit: int, one_by_one: bool = False) -> tuple[float, float]:
-    """Seconds of this thread, and the error rate."""
+    """Return the seconds of this thread and the error rate."""
     model = SAMKNN(max_size=limit).fit(X[:10], y[:10])
     start = time.thread_time()
     if one_by_one:
@@ -36,8 +36,9 @@ def ours(X: np.ndarray, y: np.ndarray, limit: int, one_by_one: bool = False) -> 
 
 
 def moa(X: np.ndarray, y: np.ndarray, limit: int) -> tuple[float, float] | str:
+    """Return seconds and error rate of MOA's SAM-kNN, or why it was not measured."""
     if shutil.which("java") is None:
-        return "not measured: no Java here"
+        return "not measured: Java is not installed"
     try:
         from capymoa.classifier import SAMkNN
         from capymoa.stream import NumpyStream
@@ -57,7 +58,7 @@ def moa(X: np.ndarray, y: np.ndarray, limit: int) -> tuple[float, float] | str:
 
 
 def river_knn(X: np.ndarray, y: np.ndarray, limit: int) -> tuple[float, float]:
-    """River has no SAM-kNN, but a kNN that starts again when ADWIN says so."""
+    """Return seconds and error rate of river's kNN with ADWIN (river has no SAM-kNN)."""
     from river import drift, neighbors
 
     knn = neighbors.KNNClassifier(n_neighbors=5, engine=neighbors.LazySearch(window_size=limit))
@@ -69,6 +70,7 @@ def river_knn(X: np.ndarray, y: np.ndarray, limit: int) -> tuple[float, float]:
 
 
 def main() -> None:
+    """Print samples per second and error rates."""
     ours(*(part[:400] for part in stream(4)), 200)  # compile
     print(f"{SAMPLES} samples, k = 5, predict + learn; one thread")
     for d in FEATURES:
@@ -82,7 +84,7 @@ def main() -> None:
             if isinstance(theirs, str):
                 line += f"; MOA {theirs}"
             else:
-                line += f"; MOA {n / theirs[0]:,.0f}/s, error {theirs[1]:.3f}: {theirs[0] / whole:.1f} times ahead"
+                line += f"; MOA {n / theirs[0]:,.0f}/s, error {theirs[1]:.3f}: ours {theirs[0] / whole:.1f} x as fast"
             print(line, flush=True)
     X, y = (part[::4] for part in stream(64))
     seconds, error = river_knn(X, y, 1000)

@@ -1,4 +1,4 @@
-"""Thirty sessions on one server over real websockets: time to answer, memory of an idle session, isolation."""
+"""Load test with thirty sessions over websockets: response time, memory per idle session, isolation."""
 
 import asyncio
 import os
@@ -17,30 +17,30 @@ from tmlcd_core import Experiment
 
 SESSIONS = 30
 ROUNDS = 3
-THINKING = 5.0  # s, at most, between two clicks of a visitor in the class
+THINKING = 5.0  # s at most between two clicks of a visitor
 SETTLE = 3.0  # s after the last answer, before memory is read
-FORGET = 140  # s after which the server has dropped a session that has disconnected (Streamlit's limit is 120 s)
+FORGET = 140  # s until the server has dropped a disconnected session (Streamlit's limit is 120 s)
 OWN_LAB = {"data": "points", "per_class": 150, "train": 20}
 
 
 def memory(server: Any) -> float:
-    """Resident memory in MB."""
+    """Return the resident memory in MB."""
     return server.memory_info().rss / 1e6
 
 
 def held(server: Any) -> str:
-    """Memory and open files, as text."""
+    """Return memory and open files as text."""
     return f"{memory(server):5.0f} MB, {server.num_fds():3} file descriptors"
 
 
 async def at_once(visitors: list[Visitor], page: str) -> list[float]:
-    """Everyone opens a page in the same moment: seconds until each has all of it."""
+    """Open a page for all visitors at once; return the seconds until each has the whole page."""
     await asyncio.gather(*(visitor.open(page) for visitor in visitors))
     return [visitor.seconds for visitor in visitors]
 
 
 async def in_class(visitors: list[Visitor]) -> dict[str, list[float]]:
-    """Everyone opens each page in turn, thinking a while before each click: seconds by page."""
+    """Let each visitor open every page with random pauses; return the seconds by page."""
     took: dict[str, list[float]] = {page.url: [] for page in PAGES}
 
     async def visit(number: int, visitor: Visitor) -> None:
@@ -55,7 +55,7 @@ async def in_class(visitors: list[Visitor]) -> dict[str, list[float]]:
 
 
 async def check_isolation(visitors: list[Visitor]) -> None:
-    """Everyone asks for another seed and threshold, all at once; each answer must be about its own."""
+    """Request a different seed and threshold for each visitor at once; check that each gets its own run."""
 
     async def ask(number: int, visitor: Visitor) -> None:
         await visitor.open("drift-lab", seed=number, h=30 + number, **OWN_LAB)
@@ -65,39 +65,39 @@ async def check_isolation(visitors: list[Visitor]) -> None:
 
     await asyncio.gather(*(ask(number, visitor) for number, visitor in enumerate(visitors)))
     digests = {visitor.player()["digest"] for visitor in visitors}
-    assert len(digests) == len(visitors), "two visitors were shown the same run"
+    assert len(digests) == len(visitors), "two visitors have the same run"
 
 
 def _check(visitor: Visitor, seed: int, threshold: float) -> None:
-    program, _ = visitor.texts("code")  # as Python, as a command
+    program, _ = visitor.texts("code")  # Python, command
     wanted = Experiment("points", per_class=150, train=20, settings={"threshold": threshold}, seed=seed)
-    told = f"the visitor with seed {seed} and h = {threshold} was given\n{program}"
-    assert wanted.program().strip() == program.strip(), told
+    fault = f"the visitor with seed {seed} and h = {threshold} got\n{program}"
+    assert wanted.program().strip() == program.strip(), fault
     assert visitor.player()["panels"][2]["threshold"] == threshold
 
 
 def table(title: str, took: dict[str, list[float]]) -> None:
-    """Median and 95th percentile of each page."""
+    """Print median and 95th percentile of each page."""
     print(f"{title}\n  page                      median s   95 % s")
     for page in PAGES:
         print(line(page.title, took[page.url]))
 
 
 def line(name: str, seconds: list[float]) -> str:
-    """One line of a table."""
+    """Return one line of a table."""
     return f"  {name:24}{statistics.median(seconds):10.2f} {statistics.quantiles(seconds, n=20)[-1]:8.2f}"
 
 
 async def trivial(address: str) -> list[float]:
-    """A trivial app under the same storm, for comparison: what this machine can do at all today."""
+    """Return the seconds of a trivial app under the same load, for comparison."""
     async with AsyncExitStack() as stack:
         visitors = [await stack.enter_async_context(Visitor(address)) for _ in range(SESSIONS)]
         return [seconds for _ in range(ROUNDS + 1) for seconds in await at_once(visitors, "")][SESSIONS:]
 
 
 async def measure(address: str, server: Any) -> None:
-    """Print everything about one server."""
-    async with Visitor(address) as first:  # loads the libraries and fills the caches that everybody shares
+    """Print all measurements of one server."""
+    async with Visitor(address) as first:  # loads the libraries and fills the shared caches
         for page in PAGES:
             await first.open(page.url)
     before, warm = memory(server), held(server)
@@ -112,10 +112,10 @@ async def measure(address: str, server: Any) -> None:
         for page in PAGES * ROUNDS:
             again[page.url] += await at_once(visitors, page.url)
         spent = processor_seconds(server) - processor
-        table(f"all {SESSIONS} click in the same moment (load of this machine {os.getloadavg()[0]:.1f})", again)
-        print(f"processor time of an answer: {1000 * spent / (ROUNDS * SESSIONS * len(PAGES)):.0f} ms on average")
+        table(f"all {SESSIONS} click at once (load of this machine {os.getloadavg()[0]:.1f})", again)
+        print(f"processor time per response: {1000 * spent / (ROUNDS * SESSIONS * len(PAGES)):.0f} ms on average")
         await check_isolation(visitors)
-        print(f"isolation: {SESSIONS} seeds and thresholds, each session has seen its own only")
+        print(f"isolation: {SESSIONS} seeds and thresholds, each session got its own run")
         await asyncio.sleep(SETTLE)
         during = held(server)
     await asyncio.sleep(FORGET)
@@ -123,7 +123,7 @@ async def measure(address: str, server: Any) -> None:
 
 
 def main() -> None:
-    """Print small tables."""
+    """Print all tables."""
     with serve() as address:
         asyncio.run(measure(address, process_of(address)))
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""The reference algorithms with scikit-learn's kNN as their classifier: the baseline of the speed ratios."""
+"""Reference algorithms with scikit-learn's kNN: the baseline of the speed ratios."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tmlcd_core import reference
 
 
 class ScikitLearnKNN:
-    """`KNeighborsClassifier`, fitted again whenever T changes and asked for one sample at a time."""
+    """`KNeighborsClassifier` refitted whenever T changes; predicts one sample at a time."""
 
     def __init__(self, T: list[reference.Sample]):
         self.model = KNeighborsClassifier(math.ceil(math.sqrt(len(T))), algorithm="brute")

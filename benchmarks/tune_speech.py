@@ -1,34 +1,34 @@
-"""The recipe of `speech` against the paper's Table 1: chosen on half of the words, reported on the other.
+"""Tune the recipe of `speech` to the paper's Table 1: chosen on half of the words, reported on the other half.
 
-python -m benchmarks.tune_speech --split        # how hard each word is, and the two halves that follow
-python -m benchmarks.tune_speech --search 27    # successive halving of random recipes, tuning half only
-python -m benchmarks.tune_speech --report       # both halves beside the paper, and the noise drift
+python -m benchmarks.tune_speech --split        # difficulty of each word, and the two halves
+python -m benchmarks.tune_speech --search 27    # successive halving of random recipes, on the tuning half only
+python -m benchmarks.tune_speech --report       # both halves compared with the paper, and the noise drift
 
-How the words were split. At first every other word of the alphabetical list went to each half. About 130
-measurements on the tuning half led to a recipe whose twelve numbers were within tolerance there; the reporting half
-was looked at twice, with a second round of tuning in between, and 11 of 12 held: the support vector machine with five
-classes had 0.850 (0.814 on the tuning half; the paper has 0.81). The halves were not equally hard, whatever the
-recipe: with the published noise, that machine tells 91.2 % of the pairs within the one and 92.9 % within the other.
-So the words were dealt anew by a rule that knows nothing of the recipe in use: sorted by the kNN's accuracy against
-the other words with the published noise, they go to the halves in the order ABBA. (Without noise there is nothing to
-sort by: the machine tells over 99 % of all pairs, and the alphabetical halves look alike. Sorting by the mean of both
-classifiers was tried as well and left the halves less alike: the kNN tells 85.6 % and 86.4 % of the pairs in them.) No
-word is untouched: of today's reporting words 8 were tuned on then, and 7 were in the half that was looked at.
+How the words were split. The first split put every other word of the alphabetical list into each half. About 130
+measurements on the tuning half led to a recipe whose twelve numbers were within tolerance there. The reporting half
+was measured twice, with a second round of tuning in between: 11 of 12 numbers held; the SVM with five classes had
+0.850 (0.814 on the tuning half; the paper has 0.81). The halves were not equally difficult, whatever the recipe: with
+the published noise, the SVM separates 91.2 % of the pairs in one half and 92.9 % in the other. So the words were
+split again by a rule that does not depend on the recipe in use: sorted by the kNN's accuracy against the other words
+with the published noise, they go to the halves in the order ABBA. (Without noise there is nothing to sort by: the SVM
+separates over 99 % of all pairs, in both alphabetical halves alike. Sorting by the mean of both classifiers was tried
+too and left the halves less equal: the kNN separates 85.6 % and 86.4 % of the pairs.) No word is unseen: of today's
+reporting words, 8 were in the first tuning half and 7 in the half that was measured twice.
 
-How the recipe was chosen. On the new tuning half the old recipe and 13 others around it (onset, share without noise,
-level, factors, colours) were measured over 20 draws. The old one is off by 0.41 tolerances there (root mean square;
-0.74 at most), the nearest of the others by 0.32 (0.63). More draws make a larger difference: over 60 the old one is
-off by 0.24 (0.50); another one, over 40, by 0.30 (0.51). So the old one stayed, and the reporting half was looked at
-once with it, over 20 draws: 11 of 12 numbers held, the kNN with two classes had 0.854 where the paper has 0.89, 0.006
-beyond the tolerance. That was the luck of those 20 draws: over all pairs of its words that kNN has 0.880. Nothing was
-changed then but the number of draws: over ten times 20 of them, the first 20 as before, all 12 numbers held, none
-further off than 0.52 tolerances, and within 7 of the 10 sets of 20.
+How the recipe was chosen. On the new tuning half the old recipe and 13 variants (onset, share without noise, level,
+factors, colours) were measured over 20 draws. The old recipe deviates by 0.41 tolerances (root mean square; 0.74 at
+most), the best variant by 0.32 (0.63). The number of draws matters more: over 60 draws the old recipe deviates by
+0.24 (0.50), a variant over 40 draws by 0.30 (0.51). So the old recipe was kept, and the reporting half was measured
+once with it, over 20 draws: 11 of 12 numbers held; the kNN with two classes had 0.854 where the paper has 0.89, 0.006
+beyond the tolerance. This was chance: over all pairs of these words the kNN has 0.880. Only the number of draws was
+changed then: over ten sets of 20, the first set as before, all 12 numbers held, none deviated by more than 0.52
+tolerances, and 7 of the 10 sets were within tolerance on their own.
 
-How the words are drawn now. 20 free draws repeat some words and miss others. Dealt from a shuffled pack they spread
-less from one set of 20 to the next: on the tuning half, over 12 sets, the accuracies and the numbers of support vectors
-had standard deviations of 0.20 tolerances in the mean (0.33 at most) instead of 0.25 (0.42). That they are dealt, and
-that the first 20 hands are the ones that count, was fixed before the reporting half was looked at with it, once: all
-12 numbers hold in them, as in the nine sets of 20 that follow, and none is further off than 0.47 tolerances over all.
+How the words are drawn now. 20 independent draws repeat some words and miss others. Dealt from a shuffled pack, the
+sets of 20 vary less: on the tuning half, over 12 sets, the accuracies and the numbers of support vectors had standard
+deviations of 0.20 tolerances on average (0.33 at most) instead of 0.25 (0.42). The decision to deal, and to report
+the first 20 hands, was made before the reporting half was measured this way, once: all 12 numbers hold in them and in
+each of the next nine sets of 20, and none deviates by more than 0.47 tolerances over all.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from tmlcd_core.datasets.speech import NORMAL, RECIPES, WORDS, Recipe, SpeechSou
 from tmlcd_core.features import Extractor
 from tmlcd_core.features.noise import Colour
 
-# Dealt by `--split`.
+# Result of `--split`.
 TUNING = (
     "dog", "eight", "five", "four", "go", "house", "nine", "no", "off", "on", "six", "three", "tree", "yes",
     "zero",
@@ -55,7 +55,7 @@ REPORTING = (
     "bed", "bird", "cat", "down", "happy", "left", "marvin", "one", "right", "seven", "sheila", "stop", "two",
     "up", "wow",
 )  # fmt: skip
-# The original's own noise at the start of the clip, whatever the recipe in use is: by it the words are dealt.
+# The published noise, word at the start of the clip: used to split the words, independent of the recipe in use.
 PUBLISHED = Recipe(
     onset=(0.0, 0.0), clean=0.0, level=1.0, factors=(0.1, 0.3, 0.5),
     ceilings=(("white", 0.2), ("pink", 0.5), ("brown", 0.5)),
@@ -63,15 +63,15 @@ PUBLISHED = Recipe(
 
 TRAIN = 100  # clips of each class (paper, Sec. 7.3)
 TEST = 200  # fresh clips of each class
-POOL = 400  # clips of each word, from which every draw takes its own
+POOL = 400  # clips of each word to draw from
 DRAWS = 20  # of words (paper, Table 1)
-SETS = 10  # of so many draws each, for the reporting half: one set has a standard error of a third of the tolerance
+SETS = 10  # sets of DRAWS for the reporting half: one set has a standard error of a third of the tolerance
 CLASSES = (2, 3, 5)
 
 COLUMNS = ("kNN", "kNN+C", "kept", "SVM", "support vectors")
 PAPER = {2: (0.89, 0.88, 64, 0.93, 138), 3: (0.82, 0.81, 128, 0.88, 244), 5: (0.74, 0.73, 255, 0.81, 447)}
 PAPER_STD = {2: (0.06, 0.06, 20, 0.05, 17), 3: (0.06, 0.04, 22, 0.04, 16), 5: (0.07, 0.06, 33, 0.05, 18)}
-AIMS = (0, 2, 3, 4)  # the columns that must come out; kNN+C is shown beside them
+AIMS = (0, 2, 3, 4)  # columns that must be within tolerance; kNN+C is shown for information
 WITHIN = {0: 0.03, 3: 0.03}  # accuracies, absolute
 SHARE = 0.15  # numbers of samples, relative
 
@@ -79,14 +79,14 @@ Table = dict[int, NDArray[np.float64]]  # classes -> (draws, columns)
 
 
 def features(words: tuple[str, ...], recipe: Recipe, clips: int) -> dict[str, NDArray[np.float32]]:
-    """The features of the first clips of every word."""
+    """Return the features of the first clips of every word, shape (clips, 715) each."""
     source, extractor = SpeechSource(words, recipe=recipe), Extractor()
     source.prepare()
     return {word: extractor.transform(source.media(word, range(clips))) for word in words}
 
 
 def accuracies(recipe: Recipe = PUBLISHED) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of the kNN and of the support vector machine, for every word against every other; the diagonal is nan."""
+    """Return the accuracies of kNN and SVM on every pair of words, shape (words, words); the diagonal is nan."""
     from sklearn.svm import SVC
 
     X = features(WORDS, recipe, TRAIN + TEST)
@@ -101,7 +101,7 @@ def accuracies(recipe: Recipe = PUBLISHED) -> tuple[NDArray[np.float64], NDArray
 
 
 def split() -> None:
-    """The words from hard to easy, dealt out alternately: one half takes the 1st, 4th, 5th, 8th, ..."""
+    """Print the words from difficult to easy and the halves: one takes the 1st, 4th, 5th, 8th, ..."""
     knn, svm = accuracies()
     ease = np.nanmean(knn, axis=1)
     order = np.argsort(ease, kind="stable")
@@ -111,12 +111,12 @@ def split() -> None:
     for half, chosen, used in (("tuning", order[first], TUNING), ("reporting", order[~first], REPORTING)):
         words = tuple(sorted(WORDS[i] for i in chosen))
         inside = [np.nanmean(pairs[np.ix_(chosen, chosen)]) for pairs in (knn, svm)]
-        print(f"{half} half: {' '.join(words)}{'' if words == used else ' (not the one in use)'}")
+        print(f"{half} half: {' '.join(words)}{'' if words == used else ' (differs from the one in use)'}")
         print(f"  pairs within it: kNN {inside[0]:.4f}, SVM {inside[1]:.4f}")
 
 
 def hands(words: list[str], size: int) -> Iterator[list[str]]:
-    """Dealt from a shuffled pack until it is used up, again and again: every word is drawn about equally often."""
+    """Deal hands of `size` words from a shuffled pack, reshuffled when empty: all words appear about equally often."""
     rng = np.random.default_rng(size)
     while True:
         pack = rng.permutation(words).tolist()
@@ -127,7 +127,7 @@ def hands(words: list[str], size: int) -> Iterator[list[str]]:
 def table(
     X: dict[str, NDArray[np.float32]], draws: int = DRAWS, test: dict[str, NDArray[np.float32]] | None = None
 ) -> Table:
-    """Table 1 on these words; `test` gives the test clips of another variant, row by row the same as `X`."""
+    """Return Table 1 on these words; `test` holds the same clips in another variant, used for testing."""
     from sklearn.svm import SVC
 
     rows: Table = {}
@@ -150,14 +150,15 @@ def table(
 
 
 def deviations(rows: Table) -> NDArray[np.float64]:
-    """(classes, aims): distance from the paper in units of what is tolerated; all within -1..1 is the aim."""
+    """Return the deviations from the paper in tolerances, shape (classes, aims); the target is -1 to 1."""
     return np.array(
         [[(rows[c][:, j].mean() - PAPER[c][j]) / WITHIN.get(j, SHARE * PAPER[c][j]) for j in AIMS] for c in rows]
     )
 
 
 def show(title: str, rows: Table) -> None:
-    print(f"\n{title}\n{'classes':>7}  {'':<16}{'measured':>16}  {'paper':>14}  off by, in tolerances")
+    """Print a table beside the paper's numbers."""
+    print(f"\n{title}\n{'classes':>7}  {'':<16}{'measured':>16}  {'paper':>14}  deviation in tolerances")
     off = deviations(rows)
     for i, (classes, values) in enumerate(rows.items()):
         for j, name in enumerate(COLUMNS):
@@ -174,6 +175,7 @@ def show(title: str, rows: Table) -> None:
 
 
 def report() -> None:
+    """Print Table 1 on both halves and on all words, and the accuracies under the noise drift."""
     print(f"{DRAWS} draws of words (reporting half: {SETS} x {DRAWS}), {TRAIN} clips a class to train, {TEST} to test")
     print(NORMAL)
     halves = {"tuning": TUNING, "reporting": REPORTING}
@@ -190,7 +192,7 @@ def report() -> None:
 
 
 def random_recipe(rng: np.random.Generator) -> Recipe:
-    """Around the published recipe: its voices and pitches, its synthetic noises; what is unknown of it is drawn."""
+    """Return a recipe with the published voices, pitches and noises; the unpublished settings are drawn."""
     ceilings: dict[Colour, float] = {"white": 0.2, "pink": 0.5, "brown": 0.5}
     return replace(
         NORMAL,
@@ -204,7 +206,7 @@ def random_recipe(rng: np.random.Generator) -> Recipe:
 
 
 def search(size: int, seed: int = 0) -> None:
-    """Keep the better third of the recipes again and again, measuring the survivors more closely."""
+    """Print the results of successive halving: keep the better third and measure it with three times the draws."""
     rng = np.random.default_rng(seed)
     recipes = [random_recipe(rng) for _ in range(size)]
     draws = 7
@@ -224,10 +226,10 @@ def search(size: int, seed: int = 0) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--split", action="store_true", help="measure how hard each word is and deal them out")
+    what.add_argument("--split", action="store_true", help="measure the difficulty of each word and split the words")
     what.add_argument("--report", action="store_true", help="measure the recipe in use on both halves of the words")
     what.add_argument("--search", type=int, metavar="N", help="try N random recipes on the tuning half")
-    parser.add_argument("--seed", type=int, default=0, help="of the search")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the search")
     options = parser.parse_args()
     if options.split:
         split()

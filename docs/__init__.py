@@ -1,1 +1,1 @@
-"""Programs that make what the README shows: its pictures and tables, and screenshots to look at."""
+"""Programs that make the README's pictures and tables, and screenshots of all pages."""

@@ -1,4 +1,4 @@
-"""`python -m docs.readme_pictures`: the README's pictures of the running app, taken anew."""
+"""Take the README's screenshots of the running app: `python -m docs.readme_pictures`."""
 
 from tests.support.appserver import ROOT, chromium, serve
 
@@ -13,7 +13,7 @@ SETTLE_MS = 1500  # charts fade in
 
 
 def main() -> None:
-    """Open each page, let its run come to the end, and save what is on screen."""
+    """Open each page, go to the end of its run, and save a screenshot."""
     with serve() as address, chromium() as browser:
         for name, link in SHOWN.items():
             page = browser.new_page(viewport=SIZE)

@@ -1,4 +1,4 @@
-"""`python -m docs.readme_results`: the README's part about the paper, written anew from data/paper.
+"""Write the README's comparison with the paper from data/paper: `python -m docs.readme_results`.
 
 `python -m tmlcd_core reproduce all --out data/paper` makes those files.
 """
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAPER = ROOT / "data" / "paper"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- written by python -m docs.readme_results -->\n", "<!-- end of what it writes -->\n"
-ROWS = (  # words, classifier, column, format
+ROWS = (  # row title, classifier, column, format
     ("kNN", "kNN", "accuracy", ".3f"),
     ("kNN, condensed", "kNN + C", "accuracy", ".3f"),
     ("samples kept", "kNN + C", "samples", ".0f"),
@@ -25,7 +25,7 @@ CLASSES = ("2", "3", "5")
 
 
 def results() -> str:
-    """Table 1 for speech, and how many of the paper's claims hold."""
+    """Return Table 1 for speech and the paragraph on the paper's claims, as Markdown."""
     with (PAPER / "table1.csv").open(encoding="utf-8") as file:
         found = {(r["classes"], r["classifier"]): r for r in csv.DictReader(file) if r["data"] == "speech"}
     lines = ["| | " + " | ".join(f"{n} classes" for n in CLASSES) + " |", "|---" * (len(CLASSES) + 1) + "|"]
@@ -37,7 +37,7 @@ def results() -> str:
 
 
 def claims() -> str:
-    """What became of the paper's statements, in words."""
+    """Return the paragraph on the paper's claims, as Markdown."""
     with (PAPER / "claims.csv").open(encoding="utf-8") as file:
         found = {row["claim"]: row for row in csv.DictReader(file)}
     holding = sum(row["verdict"] == "holds" for row in found.values())
@@ -45,19 +45,19 @@ def claims() -> str:
     over = {who: [v for name, v in fastest.items() if name.endswith(f"over {who}")] for who in ("active", "cit")}
     noticed = measured(found["noise-undetected"]["measured"])
     small, slow = (measured(found[claim]["measured"]) for claim in ("small-gap", "slow-gap"))
-    told = f"""\
-Of {len(found)} statements of the paper's Section 7 that can be false, {holding} hold here; all of them, with what was
-measured, are on the page *Paper* and in `data/paper/claims.csv`. Among those that do not hold, all with h = 25:
+    text = f"""\
+The paper's Section 7 makes {len(found)} statements that can be tested; {holding} hold here. The page *Paper* and
+`data/paper/claims.csv` list all of them with the measured values. Among those that do not hold, all with h = 25:
 - Hybrid recovers faster than Active, but not faster than CIT: its accuracy in the 500 samples after a change is
   {span(over["active"])} above Active's and {span([-v for v in over["cit"]])} below CIT's.
-- The noise is noticed, in {noticed["active"]:.0%} (Active) and {noticed["hybrid"]:.0%} (Hybrid) of the runs.
-- 4,410 Hz costs nothing beyond |T| = 50: {slow["2 classes"]:.3f} and {slow["3 classes"]:.3f} with 2 and 3 classes,
-  where |T| = 50 alone costs {small["2 classes"]:.3f} and {small["3 classes"]:.3f}."""
-    return told.replace("%", " %")
+- The noise is detected in {noticed["active"]:.0%} (Active) and {noticed["hybrid"]:.0%} (Hybrid) of the runs.
+- 4,410 Hz costs no accuracy beyond |T| = 50: with 2 and 3 classes it loses {slow["2 classes"]:.3f} and
+  {slow["3 classes"]:.3f}; |T| = 50 alone loses {small["2 classes"]:.3f} and {small["3 classes"]:.3f}."""
+    return text.replace("%", " %")
 
 
 def measured(text: str) -> dict[str, float]:
-    """The means of a claim's measurements.
+    """Parse the means from a claim's column "measured".
 
     >>> measured("2 classes: 0.080 ± 0.020; a, over b: -1.5 ± 1")
     {'2 classes': 0.08, 'a, over b': -1.5}
@@ -66,11 +66,12 @@ def measured(text: str) -> dict[str, float]:
 
 
 def span(values: list[float]) -> str:
+    """Return "smallest to largest" with three decimals."""
     return " to ".join(f"{round(value, 3) + 0.0:.3f}" for value in (min(values), max(values)))  # no -0.000
 
 
 def main() -> None:
-    """Put it between the two marks."""
+    """Replace the README's text between the marks BEGIN and END."""
     head, rest = README.read_text(encoding="utf-8").split(BEGIN)
     README.write_text(head + BEGIN + results() + END + rest.split(END)[1], encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""`make screenshots`: every page at three sizes, the largest in both themes, into screenshots/."""
+"""Take screenshots of every page at three sizes, the largest in both themes, into screenshots/: `make screenshots`."""
 
 from pages.shell.navigation import PAGES
 from tests.support.appserver import ROOT, chromium, serve
@@ -10,11 +10,11 @@ VIEWS = (
     ("1280x720", 1280, 720, "light"),
     ("390", 390, 844, "light"),
 )
-SETTLE_MS = 2500  # charts fade in, and Home's run gets under way
+SETTLE_MS = 2500  # charts fade in and Home's player starts
 
 
 def main() -> None:
-    """Open each page and save what is on screen, and the whole page for the narrow view."""
+    """Open each page at each size and save the visible part and the whole page."""
     FOLDER.mkdir(exist_ok=True)
     with serve() as address, chromium() as browser:
         for view, width, height, scheme in VIEWS:

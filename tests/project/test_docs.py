@@ -1,6 +1,8 @@
-"""What the documents and the Dockerfile say is so: commands parse, paths exist, examples run."""
+"""Documents and Dockerfile: commands parse, paths and names exist, limits and layers match the code, examples run."""
 
+import ast
 import dataclasses
+import importlib
 import json
 import os
 import re
@@ -13,15 +15,21 @@ import urllib.request
 from importlib import metadata
 from pathlib import Path
 from urllib.error import HTTPError
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from docs import readme_results
+from pages.shell import computation, uploads
 from pages.shell.navigation import HOME, PAGES
 from pages.shell.start_options import StartOptions, parse_start_options
+from pages.views.drift_lab import upload
+from tests.project.test_project import LAYERS
 from tests.support.appserver import free_port, wait_until_healthy
-from tmlcd_core import __version__
+from tmlcd_core import Experiment, __version__
 from tmlcd_core.cli import command
+from tmlcd_core.datasets import cache
 
 ROOT = Path(__file__).resolve().parents[2]
 README, CONTRIBUTING, CHANGELOG, SECURITY = (
@@ -30,6 +38,7 @@ README, CONTRIBUTING, CHANGELOG, SECURITY = (
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 ALL = {"README": README, "CONTRIBUTING": CONTRIBUTING, "CHANGELOG": CHANGELOG, "SECURITY": SECURITY}
 MADE_BY_COMMANDS = {".venv", "firmware"}
+COMMAND = re.compile(r"(?:tmlcd|(?:\S*/)?python -m tmlcd_core) (.+)")
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -62,12 +71,60 @@ def test_targets_of_make_exist(name):
 @pytest.mark.parametrize("name", ["README", "CONTRIBUTING"])
 def test_commands_parse(name):
     code = re.findall(r"`([^`\n]+)`", ALL[name]) + "\n".join(blocks(ALL[name], "sh")).splitlines()
-    asked = [line.split("#")[0].partition("-m tmlcd_core ")[2] for line in code if "-m tmlcd_core " in line]
+    asked = [found[1] for line in code if (found := COMMAND.match(line.split("#")[0]))]
     assert asked
     for line in asked:
-        command._parser().parse_args(shlex.split(line))  # SystemExit if it does not understand
+        command._parser().parse_args(shlex.split(line))  # SystemExit if it does not parse
     for module in re.findall(r"-m (benchmarks\.\w+)", ALL[name]):
         assert (ROOT / f"{module.replace('.', '/')}.py").exists()
+
+
+def test_names_of_the_library_exist():
+    """`tmlcd_core.name` and `Class.name` in the README can be imported."""
+    for name in re.findall(r"`tmlcd_core\.(\w+)`", README):
+        assert (ROOT / f"tmlcd_core/{name}.py").exists() or (ROOT / f"tmlcd_core/{name}").is_dir(), name
+    for name in re.findall(r"`(?:Experiment|experiment)\.(\w+)\(", README):
+        assert callable(getattr(Experiment, name)), name
+
+
+def test_layers_are_those_of_the_import_test():
+    block = CONTRIBUTING.partition("## Layers\n")[2].partition("\n## ")[0]
+    listed = re.findall(r"^tmlcd_core/(\w+)", block, re.M)
+    assert listed == [*LAYERS, "reference"]
+    layers = README.partition("has these layers")[2].partition("\n\n")[0]
+    assert [name for name in re.findall(r"`(\w+)`", layers) if name in LAYERS] == LAYERS
+
+
+def test_limits_in_security_are_those_of_the_code():
+    """Each number of the section on limits stands in the code under the name given here."""
+    stated = SECURITY.partition("## Limits\n")[2].partition("\n## ")[0]
+    config = tomllib.loads((ROOT / ".streamlit/config.toml").read_text("utf-8"))
+    budget = upload.BUDGET
+    for words in (
+        f"{config['server']['maxUploadSize']} MB per file",
+        f"{uploads.MOST_OF_TAB >> 20} MB per tab",
+        f"{uploads.MOST_OF_ALL >> 30} GB in all",
+        f"{upload.LIMIT >> 20} MB",
+        f"{budget.files:,} files",
+        f"{budget.bytes >> 20} MB unpacked",
+        f"{budget.pixels // 10**6} megapixels",
+        f"{budget.values // 10**6} million audio samples",
+        f"{budget.seconds:g} s of processor time",
+        f"{upload.MOST_OF_VISITOR >> 20} MB unpacked per browser",
+        f"{upload.MOST_OF_ALL >> 20:,} MB in all",
+        f"longer than {computation.LONG:g} s",
+        f"{computation.MOST_PROCESSES} processes",
+        f"{cache.LIMIT_MB:,} MB",
+    ):
+        assert words in stated, words
+    assert "TMLCD_CACHE_MB" in stated
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("bench_*.py")), ids=lambda path: path.stem)
+def test_a_benchmark_loads_and_its_files_exist(path):
+    module = importlib.import_module(f"benchmarks.{path.stem}")
+    assert callable(module.main) and module.__doc__
+    assert all(value.exists() for value in vars(module).values() if isinstance(value, Path))
 
 
 def test_every_page_is_in_the_readme_and_the_changelog():
@@ -77,12 +134,13 @@ def test_every_page_is_in_the_readme_and_the_changelog():
 
 
 def test_the_readme_has_its_parts_in_order_and_stays_short():
-    wanted = ["In five minutes", "The paper in five sentences", "Against the paper", "Your own data"]
+    wanted = ["In five minutes", "The paper in five sentences", "Against the paper"]
+    wanted += ["One experiment, three forms", "Your own data"]
     wanted += ["The library in ten lines", "Add your own", "Where things are", "Limits", "Licence and citation"]
     assert [h for h in re.findall(r"^## (.+)$", README, re.M) if h in wanted] == wanted
     paper = README.partition("## The paper in five sentences\n")[2].partition("\n## ")[0]
     assert len(re.findall(r"\.(?=\s)", paper)) == 5
-    library = blocks(README, "python")[0]
+    library = blocks(README.partition("## The library in ten lines\n")[2], "python")[0]
     assert sum(line.startswith((">>>", "...")) for line in library.splitlines()) <= 11
     assert len(README.splitlines()) < 300
 
@@ -139,7 +197,7 @@ def test_the_results_are_those_of_the_data():
 
 
 def test_the_sentences_about_claims_are_true_of_the_data():
-    """The generator fills numbers in; that the sentences around them fit is checked here."""
+    """Check the sentences around the numbers that `readme_results` fills in."""
     import csv
 
     with (ROOT / "data/paper/claims.csv").open(encoding="utf-8") as file:
@@ -150,6 +208,29 @@ def test_the_sentences_about_claims_are_true_of_the_data():
     assert mean["noise-undetected"]["active"] > 0.1
     assert all(mean["slow-gap"][n] <= mean["small-gap"][n] for n in mean["slow-gap"])
     assert {found[c]["verdict"] for c in ("hybrid-fastest", "noise-undetected", "slow-gap")} == {"does not hold"}
+
+
+def test_one_experiment_in_its_three_forms_gives_one_number(tmp_path):
+    """The README's link, command and Python expression; `pytest README.md` runs the expression and its output."""
+    section = README.partition("## One experiment, three forms\n")[2].partition("\n## ")[0]
+    [link] = re.findall(r"<(http\S+)>", section)
+    [line] = blocks(section, "sh")
+    [code] = blocks(section, "python")
+    experiment = eval(re.search(r"outcome = (Experiment\(.*\))\.run\(\)", code)[1])
+    stated = ast.literal_eval(re.search(r"^{.*}$", code, re.M)[0])
+    assert Experiment.from_link(link) == experiment
+    assert experiment.command() == line.strip()
+
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    for key, values in parse_qs(urlsplit(link).query).items():
+        page.query_params[key] = values
+    page.switch_page("pages/drift_lab.py").run()
+    shown = page.session_state["lab good"]
+    assert not page.exception and not page.error and shown.experiment == experiment
+    assert {name: round(float(shown.metrics[name].accuracy), 3) for name in stated} == stated
+
+    answer = json.loads(run(["-m", "tmlcd_core", *COMMAND.match(line)[1].split(), "--json"], tmp_path))
+    assert {name: round(one["accuracy"]["mean"], 3) for name, one in answer["learners"].items()} == stated
 
 
 # ---------------------------------------------------------------- examples of adding things
@@ -201,7 +282,7 @@ def test_an_example_works_with_worker_processes(file, code, asked, written):
     answer = json.loads(run(["-m", "tmlcd_core", *shlex.split(asked), "--json", *jobs], written))
     assert NEW[file] in json.dumps(answer).lower()
     if file == "ten_in_a_row.py":
-        assert answer["learners"]["active-ten"]["delay"]["runs"] > 0, "its alarms are heard"
+        assert answer["learners"]["active-ten"]["delay"]["runs"] > 0, "the learner receives its alarms"
         assert answer["learners"]["active-ten"]["settings"]["detector"] == "TenInARow"
 
 
@@ -234,7 +315,8 @@ def test_start_options_are_as_documented():
         assert (
             parse_start_options(words, {}) == parse_start_options([], {variable: value or words[1]}) != StartOptions()
         )
-    [command_line] = re.findall(r"`streamlit run app.py -- ([^`]+)`", README)
+    named, command_line = re.findall(r"`streamlit run app.py -- ([^`]+)`", README)
+    assert parse_start_options(shlex.split(named), {}) == StartOptions(plugin=("FILE.py",))
     [variable] = re.findall(r"-e (TMLCD_HOSTS=\S+) tmlcd`", README)
     asked = parse_start_options(shlex.split(command_line), {})
     assert asked == parse_start_options([], dict([variable.split("=")])) == StartOptions(hosts=("lab.example.org",))
