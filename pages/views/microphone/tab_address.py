@@ -34,7 +34,7 @@ def open_address(tab: TabState, token: str) -> TabState:
                 return other
     except TmlcdError as error:
         reason = str(error)
-    tab.messages.warn(f"The session of this address cannot be opened ({reason}); this is another one.")
+    tab.messages.warn(f"The session of this address cannot be opened ({reason}). This tab shows another session.")
     del st.query_params[ADDRESS]
     return tab
 
@@ -86,4 +86,4 @@ def save_tab(tab: TabState) -> None:
     if stored is not None and st.query_params.get(ADDRESS) != stored.token:
         st.query_params[ADDRESS] = stored.token
     if new_token:
-        st.rerun()  # to say so
+        st.rerun()  # shows the warning about the newer version

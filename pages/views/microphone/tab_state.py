@@ -57,7 +57,7 @@ class TabState:
         with self.handle.exclusive() as newer:
             if newer:
                 self.reload()
-                self.messages.info("This session went on in another tab; what was done there is here now.")
+                self.messages.info("This session was changed in another tab. This tab now shows the changes.")
             yield self.session
 
     @contextmanager

@@ -46,8 +46,7 @@ def order(tab: TabState) -> None:
         judged, needed = session.judged, session.settings.warmup
         if judged < needed:
             st.info(
-                f"First let it see how good it is: {needed - judged} more judged answers without a change, please "
-                f"({judged} of {needed} so far).",
+                f"Warm-up: judge {needed - judged} more answers before a drift ({judged} of {needed} so far).",
                 icon=":material/hourglass_top:",
             )
         st.button(
