@@ -1,5 +1,6 @@
 """The Microphone page without a browser: every kind of sound and session file, tabs, keeping, drifts to order."""
 
+import ast
 import base64
 import gc
 import io
@@ -27,11 +28,18 @@ from pages.components.recorder import MOST, REMEMBERED, Recording
 from pages.components.take_gallery import Card, Group, take_gallery
 from pages.shell.navigation import PAGES
 from pages.views.microphone import sources
+from pages.views.microphone.actions.change import begin_drift, spoken_for
+from pages.views.microphone.actions.say import judge
+from pages.views.microphone.actions.sounds import receive_clip, receive_random_words
 from pages.views.microphone.expiry import KEPT, prune, start_pruning
+from pages.views.microphone.messages import Messages
 from pages.views.microphone.sample_clips import sample_clip
 from pages.views.microphone.save_load import MAX_MB
-from pages.views.microphone.session_store import Overtaken, SessionStore, StoredSession, session_store
-from pages.views.microphone.tab_state import GOAL, STATE, TabState
+from pages.views.microphone.session_handle import SessionHandle
+from pages.views.microphone.session_store import NewerOnDisk, SessionStore, StoredSession, session_store
+from pages.views.microphone.step_state import GOAL, AlarmMessage, DriftState, SayState, TeachState
+from pages.views.microphone.tab_address import STATE
+from pages.views.microphone.tab_state import TabState
 from tmlcd_core.datasets import FolderSource
 from tmlcd_core.errors import AudioError, DataError
 from tmlcd_core.features.voice import VOICE_EXTRACTORS, VOICE_RATE, Take, open_take
@@ -63,6 +71,10 @@ def open_page(**asked: str) -> AppTest:
 
 def tab_of(at: AppTest) -> TabState:
     return at.session_state[STATE]
+
+
+def alarms_of(tab: TabState) -> list[AlarmMessage]:
+    return tab.drift.alarms(tab.session)
 
 
 def token_of(at: AppTest) -> str:
@@ -213,13 +225,13 @@ def test_a_long_file_is_cut_into_words_to_keep_or_to_drop():
     gap = quiet(0.6)
     upload(at, "many.wav", sound(np.concatenate([np.concatenate([word(seed=i), gap]) for i in range(6)])))
     tab = tab_of(at)
-    assert len(tab.cut) == 6 and said(at) == "" and "keep the rest" in at.markdown[1].value
-    tab.cut.pop(next(iter(tab.cut)))  # as the gallery does
+    assert len(tab.teach.cut) == 6 and said(at) == "" and "keep the rest" in at.markdown[1].value
+    tab.teach.cut.pop(next(iter(tab.teach.cut)))  # as the gallery does
     at.run()
-    before = tab.session.counts()[tab.word]
-    taught_word = tab.word
+    before = tab.session.counts()[tab.teach.word]
+    taught_word = tab.teach.word
     press(at, "mic:keep")
-    assert tab.session.counts()[taught_word] == before + 5 and not tab.cut
+    assert tab.session.counts()[taught_word] == before + 5 and not tab.teach.cut
 
 
 def test_the_servers_microphone_is_offered_where_there_is_one(monkeypatch):
@@ -232,7 +244,7 @@ def test_the_servers_microphone_is_offered_where_there_is_one(monkeypatch):
     press(at.run(), "mic:server")
     assert tab_of(at).session.counts()["yes"] == 1
     press(at, "mic:server:long")
-    assert len(tab_of(at).cut) == 10
+    assert len(tab_of(at).teach.cut) == 10
 
     def gone(seconds: float) -> None:
         raise AudioError("the server's microphone does not answer")
@@ -317,13 +329,15 @@ def test_the_next_step_leads_from_the_first_word_to_the_alarm():
     session = tab.session
     again = LiveSession.open(session.save())
     assert any(curve.alarms for curve in again.curves().values()), "the file tells the same story"
-    assert tab.stored_session is not None
-    assert any(alarm.forgotten for alarm in tab.alarms) and TabState.to(tab.stored_session).alarms == tab.alarms, (
+    assert tab.handle.stored is not None
+    alarms = alarms_of(tab)
+    assert any(alarm.forgotten for alarm in alarms) and alarms_of(TabState.open(tab.handle.stored)) == alarms, (
         "a reload"
     )
     press(at, "mic:end")
-    assert TabState.to(tab.stored_session).alarms == tab.alarms == [], "what came before the drift ended is over"
-    assert tab.guide is None and session.events[-1]["kind"] == "end"
+    reloaded = TabState.open(tab.handle.stored)
+    assert alarms_of(reloaded) == alarms_of(tab) == [], "what came before the drift ended is over"
+    assert tab.drift.guide is None and session.events[-1]["kind"] == "end"
 
 
 def test_after_a_reload_the_next_step_is_the_same():
@@ -368,12 +382,12 @@ def test_the_changed_word_is_asked_for_every_second_time():
 
 def test_buttons_pressed_again_at_once_keep_every_word_with_its_truth():
     tab = tab_of(taught())
-    presses = [threading.Thread(target=tab.act, args=(tab.ready_words, 10)) for _ in range(4)]
+    presses = [threading.Thread(target=tab.run_action, args=(receive_random_words, tab, 10)) for _ in range(4)]
     for pressed in presses:
         pressed.start()
     for pressed in presses:
         pressed.join()
-    assert tab.session.judged == 40 and tab.said == [] and not tab.asks
+    assert tab.session.judged == 40 and tab.messages.shown == [] and not tab.say.prompting
     for curve in tab.session.curves().values():
         assert curve.correct.mean() > 0.9, "each clip was judged as the word that it is"
 
@@ -381,24 +395,24 @@ def test_buttons_pressed_again_at_once_keep_every_word_with_its_truth():
 def test_a_clip_of_another_word_than_asked_for_is_judged_as_what_it_is():
     at = step(taught(), SAY)
     at.toggle(key="mic:asks").set_value(True).run()
-    other = next(word for word in tab_of(at).session.words if word != tab_of(at).asked)
+    other = next(word for word in tab_of(at).session.words if word != tab_of(at).say.prompted)
     press(at, f"mic:ready:{other}")
-    assert tab_of(at).outcome.word == other
+    assert tab_of(at).say.outcome.word == other
 
 
 def test_a_second_press_of_a_judgement_is_harmless():
     tab = tab_of(press(step(taught(), SAY), "mic:ready:yes"))
-    tab.act(tab.judge, "yes")
-    tab.act(tab.judge, "no")
-    assert tab.outcome.word == "yes" and tab.said == []
+    tab.run_action(judge, tab, "yes")
+    tab.run_action(judge, tab, "no")
+    assert tab.say.outcome.word == "yes" and tab.messages.shown == []
 
 
 def test_ready_made_clips_are_heard_through_the_hand():
     tab = tab_of(taught())
-    tab.order("cover")
-    tab.ready("yes", teaching=False)
-    spectrum = np.abs(np.fft.rfft(tab.answer.take.samples)) ** 2
-    above = np.fft.rfftfreq(len(tab.answer.take.samples), 1 / VOICE_RATE) > 3_000
+    begin_drift(tab, "cover")
+    receive_clip(tab, "yes", teaching=False)
+    spectrum = np.abs(np.fft.rfft(tab.say.answer.take.samples)) ** 2
+    above = np.fft.rfftfreq(len(tab.say.answer.take.samples), 1 / VOICE_RATE) > 3_000
     assert spectrum[above].sum() < 0.01 * spectrum.sum()
 
 
@@ -410,17 +424,17 @@ def test_a_judgement_can_be_taken_back():
     press(at, "mic:undo")
     assert tab_of(at).session.judged == 0
     press(at, "mic:judge:up")
-    assert tab_of(at).session.labels()[tab_of(at).answer.id] == "up"
+    assert tab_of(at).session.labels()[tab_of(at).say.answer.id] == "up"
 
 
 def test_words_that_the_page_asks_for_are_judged_without_a_click():
     at = step(taught(), SAY)
     at.toggle(key="mic:asks").set_value(True).run()
     tab = tab_of(at)
-    assert tab.asked in tab.session.words
-    asked = tab.asked
+    assert tab.say.prompted in tab.session.words
+    asked = tab.say.prompted
     press(at, f"mic:ready:{asked}")
-    assert tab.outcome.word == asked and tab.session.judged == 1
+    assert tab.say.outcome.word == asked and tab.session.judged == 1
 
 
 def test_it_does_not_listen_before_it_was_taught():
@@ -434,9 +448,9 @@ def test_it_does_not_listen_before_it_was_taught():
 def test_a_word_has_its_turn_until_there_are_enough_takes():
     at = open_page()
     for _ in range(GOAL):
-        assert tab_of(at).word == "yes"
+        assert tab_of(at).teach.word == "yes"
         press(at, "mic:ready:yes")
-    assert tab_of(at).word == "no"
+    assert tab_of(at).teach.word == "no"
 
 
 def test_names_with_markup_are_text():
@@ -454,7 +468,7 @@ def test_names_with_markup_are_text():
 
 def test_words_can_be_chosen_again_after_the_last_take_was_dropped():
     at = press(open_page(), "mic:ready:yes")
-    tab_of(at).do(lambda session: session.drop("t1"))
+    tab_of(at).apply(lambda session: session.drop("t1"))
     at.run()
     assert not any(multi.key == "mic:names" for multi in at.multiselect), "it would name the words of another session"
     press(at, "mic:remove:no")
@@ -473,13 +487,13 @@ def test_a_word_is_removed_with_its_takes():
 def test_an_answer_outlives_a_removed_word_a_reload_and_other_features():
     at = step(taught(), SAY)
     press(at, "mic:ready:no")
-    tab_of(at).do(lambda session: session.remove_word("yes"))
+    tab_of(at).apply(lambda session: session.remove_word("yes"))
     again = open_page(session=token_of(at))
     assert again.session_state["mic:step"] == SAY, "a reload leads back to where one was"
-    assert tab_of(again).answer.id == tab_of(at).answer.id
+    assert tab_of(again).say.answer.id == tab_of(at).say.answer.id
     again.selectbox(key="mic:extractor").set_value("paper").run()
     press(again, "mic:judge:no")
-    assert tab_of(again).outcome.word == "no" and not again.warning
+    assert tab_of(again).say.outcome.word == "no" and not again.warning
     press(step(again, CHANGE), "mic:begin")
     assert open_page(session=token_of(at)).session_state["mic:step"] == CHANGE
 
@@ -488,13 +502,13 @@ def test_an_answer_that_waits_knows_what_is_taught_meanwhile():
     at = press(step(taught(), SAY), "mic:ready:no")
     press(step(at, TEACH), "mic:few")
     tab = tab_of(at)
-    assert tab.answer.ballots == tab.session.pending().ballots
-    tab.judge("no")
-    tab.do(lambda session: session.add_word("left"))
-    tab.do(LiveSession.undo)  # nothing is judged now, so the new word needs a take
-    assert tab.answer is None
-    tab.ready("left", teaching=True)
-    assert tab.waits_for_truth()
+    assert tab.say.answer.ballots == tab.session.pending().ballots
+    judge(tab, "no")
+    tab.apply(lambda session: session.add_word("left"))
+    tab.apply(LiveSession.undo)  # nothing is judged now, so the new word needs a take
+    assert tab.say.answer is None
+    receive_clip(tab, "left", teaching=True)
+    assert tab.say.awaits_judgement
 
 
 @pytest.mark.parametrize("change", ["drop", "relabel"])
@@ -502,9 +516,9 @@ def test_the_answer_on_screen_follows_its_take(change):
     at = step(taught(), SAY)
     for spoken in ("yes", "no"):
         press(press(at, f"mic:ready:{spoken}"), f"mic:judge:{spoken}")
-    tab, wrong = tab_of(at), tab_of(at).answer.id
-    tab.do(lambda session: session.drop(wrong) if change == "drop" else session.relabel(wrong, "up"))
-    assert tab.answer is None and "mic:undo" not in {button.key for button in at.run().button}
+    tab, wrong = tab_of(at), tab_of(at).say.answer.id
+    tab.apply(lambda session: session.drop(wrong) if change == "drop" else session.relabel(wrong, "up"))
+    assert tab.say.answer is None and "mic:undo" not in {button.key for button in at.run().button}
 
 
 def test_undo_in_one_tab_after_an_answer_in_another_leaves_something_to_judge():
@@ -518,12 +532,12 @@ def test_undo_in_one_tab_after_an_answer_in_another_leaves_something_to_judge():
 
 def test_a_fault_ends_even_when_a_word_has_lost_its_takes():
     at = taught()
-    tab_of(at).order("fault", effect="echo")
+    begin_drift(tab_of(at), "fault", effect="echo")
     for take, word in list(tab_of(at).session.labels().items()):
         if word == "up":
-            tab_of(at).do(lambda session, take=take: session.drop(take))
+            tab_of(at).apply(lambda session, take=take: session.drop(take))
     press(step(at, CHANGE), "mic:end")
-    assert tab_of(at).session.events[-1]["kind"] == "end" and tab_of(at).guide is None
+    assert tab_of(at).session.events[-1]["kind"] == "end" and tab_of(at).drift.guide is None
 
 
 def test_one_reason_is_said_once(monkeypatch):
@@ -536,9 +550,9 @@ def test_learners_chosen_in_another_order_leave_the_answer_there():
     at = step(taught(), SAY)
     at.multiselect(key="mic:learners").set_value(["hybrid", "active", "cit"]).run()
     press(at, "mic:ready:no")
-    before = tab_of(at).seen
+    before = tab_of(at).handle.seen
     at.run()
-    assert tab_of(at).answer is not None and tab_of(at).seen == before
+    assert tab_of(at).say.answer is not None and tab_of(at).handle.seen == before
 
 
 @pytest.mark.parametrize("settings", [{"threshold": 0.0}, {"k": "sqrt"}, {"false_alarms": 0.03}])
@@ -596,7 +610,7 @@ def test_a_session_goes_on_after_a_reload_and_after_a_restart(folder):
     token = token_of(at)
     assert [path.name for path in folder.iterdir()] == [f"{token}.session"]
     again = open_page(session=token)
-    assert tab_of(again).stored_session is tab_of(at).stored_session
+    assert tab_of(again).handle.stored is tab_of(at).handle.stored
     session_store.clear()  # the server was started anew
     after = open_page(session=token)
     assert tab_of(after).session.events == tab_of(at).session.events
@@ -620,11 +634,11 @@ def test_a_drift_under_way_is_known_in_another_tab():
     press(press(one, "mic:several"), "mic:several")
     press(one, "mic:begin")
     other = tab_of(open_page(session=token_of(one)))
-    assert other.guide is not None and other.ordered == 20
-    assert other.spoken_for("yes") == "down"
+    assert other.drift.guide is not None and other.drift.started_at == 20
+    assert spoken_for(other.session, "yes") == "down"
     press(press(press(one, "mic:end"), "mic:several"), "mic:begin")  # the very same again
     other = tab_of(open_page(session=token_of(one)))
-    assert other.guide is not None and other.ordered == 30
+    assert other.drift.guide is not None and other.drift.started_at == 30
 
 
 def test_an_address_without_a_session_is_said_and_harmless():
@@ -657,27 +671,27 @@ def test_forgetting_is_for_good_in_every_tab(folder):
 
 
 def test_forgetting_in_one_tab_while_another_opens_a_session_stops_nobody(tmp_path):
-    shelf = SessionStore(tmp_path)
-    stored_session = shelf.create(session_of())
+    store = SessionStore(tmp_path)
+    stored_session = store.create(session_of())
     stored_session.lock.acquire()  # a tab draws its page
-    forgetting = threading.Thread(target=shelf.forget, args=(stored_session,), daemon=True)
+    forgetting = threading.Thread(target=store.remove, args=(stored_session,), daemon=True)
     forgetting.start()
     forgetting.join(0.2)
-    opening = threading.Thread(target=shelf.create, args=(session_of(),), daemon=True)
+    opening = threading.Thread(target=store.create, args=(session_of(),), daemon=True)
     opening.start()
     opening.join(5)
     stuck = opening.is_alive()
     stored_session.lock.release()
     forgetting.join(5)
-    assert not stuck and stored_session.forgotten
+    assert not stuck and stored_session.removed
 
 
 def test_a_tab_that_comes_waits_for_the_one_that_works():
     at = step(taught(), SAY)
-    stored_session = tab_of(at).stored_session
+    stored_session = tab_of(at).handle.stored
     stored_session.lock.acquire()  # another tab is in the middle of a replay
     found: list[TabState] = []
-    coming = threading.Thread(target=lambda: found.append(TabState.to(stored_session)), daemon=True)
+    coming = threading.Thread(target=lambda: found.append(TabState.open(stored_session)), daemon=True)
     coming.start()
     coming.join(0.5)
     early = list(found)
@@ -707,7 +721,7 @@ def test_a_long_take_that_comes_after_the_first_step_was_left_is_cut(monkeypatch
     recording = Recording(str(uuid.uuid4()), long, True, "yes", [])
     monkeypatch.setattr(sources, "arrived", lambda key: None if recording.id in recording.done else recording)
     step(at, SAY)
-    assert len(tab_of(at).cut) == 5 and said(at) == ""
+    assert len(tab_of(at).teach.cut) == 5 and said(at) == ""
     press(at, "mic:go")
     assert at.session_state["mic:step"] == TEACH
 
@@ -716,10 +730,10 @@ def test_a_take_that_is_sent_again_while_it_is_looked_at_is_taken_once(monkeypat
     tab, done = tab_of(taught()), []
     recording = Recording(str(uuid.uuid4()), sound(word()), False, "yes", done)
     monkeypatch.setattr(sources, "arrived", lambda key: recording)
-    tab.order("fault", effect="echo")
+    begin_drift(tab, "fault", effect="echo")
     for _ in range(2):  # the second has seen it before the first was ready
         sources.take_in(tab, teaching=False)
-    assert len(tab.session.takes) == 10 and tab.said == []
+    assert len(tab.session.takes) == 10 and tab.messages.shown == []
 
 
 def test_a_saved_session_is_opened_beside_the_one_that_was_there():
@@ -805,7 +819,7 @@ def test_a_hostile_session_file_is_refused_and_the_page_goes_on(monkeypatch):
         upload(at, f"{how}.zip", hostile(saved, change), "mic:open")
         assert f"{how}.zip" in at.error[0].value.replace("\\", "")
     press(at, "mic:ready:yes")
-    assert tab_of(at).session.judged == 10 and tab_of(at).answer is not None
+    assert tab_of(at).session.judged == 10 and tab_of(at).say.answer is not None
 
 
 def test_the_wav_folders_are_read_like_any_folder(tmp_path):
@@ -828,7 +842,101 @@ def test_the_learner_goes_to_the_stm32_and_is_written_again_when_it_has_changed(
     assert not any("takes in T" in caption.value for caption in at.caption), "the session is another one now"
 
 
-# ---------------------------------------------------------------- rooms
+# ---------------------------------------------------------------- small classes, one task each
+
+VIEW = ROOT / "pages/views/microphone"
+MOST_METHODS, MOST_LINES = 12, 200  # public methods of a class, lines of a file
+NO_DRAWING = ("messages.py", "session_handle.py", "step_state.py", "tab_state.py", *VIEW.glob("actions/*.py"))
+
+
+@pytest.mark.parametrize("path", sorted(VIEW.rglob("*.py")), ids=lambda path: path.stem)
+def test_files_and_classes_of_the_page_are_small(path):
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ClassDef):
+            methods = [part.name for part in node.body if isinstance(part, ast.FunctionDef)]
+            assert len([name for name in methods if not name.startswith("_")]) <= MOST_METHODS, node.name
+    assert text.count("\n") <= MOST_LINES
+
+
+@pytest.mark.parametrize("name", NO_DRAWING, ids=lambda name: Path(name).stem)
+def test_state_and_actions_do_not_draw(name):
+    """A drawing call ends the run when the user has clicked meanwhile: an action would be done by half."""
+    for node in ast.walk(ast.parse((VIEW / name).read_text(encoding="utf-8"))):
+        modules = [node.module] if isinstance(node, ast.ImportFrom) else []
+        modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        assert not any(str(module).startswith(("streamlit", "pages.components")) for module in modules)
+
+
+def test_the_word_to_teach_changes_after_enough_takes_and_goes_with_its_name():
+    session, state = LiveSession(["a", "b"]), TeachState("a")
+    for seed in range(GOAL):
+        assert state.word == "a"
+        session.teach("a", take(seed))
+        state.refresh(session)
+    assert state.word == "b" and state.advice(session) == "say “b” 3 times"
+    other = LiveSession(["c", "d"])
+    state.refresh(other)
+    assert state.word == "c" and state.advice(other) == "say “c” 3 times, then the next word"
+
+
+def test_ids_of_cut_words_are_never_used_twice():
+    state = TeachState()
+    state.add_cut([take(0), take(1)])
+    state.cut.clear()
+    state.add_cut([take(2)])
+    assert list(state.cut) == ["c2-0"]
+
+
+def test_the_page_asks_for_known_words_only_and_in_the_same_order_for_the_same_log():
+    session = LiveSession(["a", "b", "c"])
+    prompts = []
+    for state in (SayState(), SayState()):
+        state.refresh(session, DriftState())
+        prompts.append(state.prompted)
+    assert prompts[0] == prompts[1] and prompts[0] in session.words
+
+
+def test_the_first_change_stores_the_draft_under_the_lock_that_is_held():
+    handle = SessionHandle()
+    with handle.exclusive() as newer:
+        draft = handle.current
+        handle.mark_changed()
+        assert not newer and handle.current is draft
+    assert handle.stored is not None and handle.stored.lock is handle.lock
+    assert session_store().find(handle.stored.token) is handle.stored
+    other = SessionHandle.of(handle.stored)
+    with other.exclusive() as newer:
+        assert newer, "this tab has not shown any version yet"
+        other.mark_changed()
+    with handle.exclusive() as newer, handle.exclusive() as nested:
+        assert newer and not nested
+
+
+def test_saving_tells_whether_the_session_has_a_new_token(folder):
+    handle = SessionHandle()
+    assert not handle.save() and not folder.exists(), "a draft is not saved"
+    handle.mark_changed()
+    assert not handle.save()
+    other = SessionStore(folder).find(token := handle.stored.token)
+    told(other, 1)
+    other.save()
+    handle.mark_changed()
+    assert handle.save() and handle.stored.former_token == token
+    assert {path.stem for path in folder.iterdir()} == {token, handle.stored.token}
+
+
+def test_an_error_becomes_one_message_that_names_the_file():
+    messages = Messages()
+    for _ in range(2):
+        with messages.catch_errors("a.wav"):
+            raise AudioError("the upload of 7 bytes cannot be decoded")
+    with messages.catch_errors():
+        raise AudioError("no word")
+    assert [text for _, text in messages.shown] == ["a.wav cannot be decoded", "No word"]
+
+
+# ---------------------------------------------------------------- stored sessions
 
 
 def session_of(words: tuple[str, ...] = ("yes", "no")) -> LiveSession:
@@ -837,59 +945,59 @@ def session_of(words: tuple[str, ...] = ("yes", "no")) -> LiveSession:
     return session
 
 
-def test_a_room_is_written_only_when_it_has_changed(tmp_path):
+def test_a_session_is_written_only_when_it_has_changed(tmp_path):
     stored_session = SessionStore(tmp_path).create(session_of())
-    stored_session.keep()
+    stored_session.save()
     assert not list(tmp_path.iterdir())
-    stored_session.changed()
-    stored_session.keep()
+    stored_session.mark_changed()
+    stored_session.save()
     written = stored_session.path.stat().st_mtime_ns
-    stored_session.keep()
+    stored_session.save()
     assert stored_session.path.stat().st_mtime_ns == written
     assert [path.name for path in tmp_path.iterdir()] == [stored_session.path.name], "no temporary file stays"
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     stored_session = SessionStore(tmp_path).create(session_of())
-    stored_session.changed()
-    stored_session.keep()
+    stored_session.mark_changed()
+    stored_session.save()
     before = stored_session.path.read_bytes()
-    stored_session.changed()
+    stored_session.mark_changed()
     monkeypatch.setattr(Path, "write_bytes", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
     with pytest.raises(OSError, match="No space"):
-        stored_session.keep()
+        stored_session.save()
     assert stored_session.path.read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_room_is_one_for_all_tabs_and_goes_to_disk_when_the_last_has_left(tmp_path):
-    all_rooms = SessionStore(tmp_path)
-    stored_session = all_rooms.create(session_of())
+def test_a_session_is_one_for_all_tabs_and_goes_to_disk_when_the_last_has_left(tmp_path):
+    store = SessionStore(tmp_path)
+    stored_session = store.create(session_of())
     token, events = stored_session.token, list(stored_session.session.events)
-    stored_session.changed()
-    stored_session.keep()
-    assert all_rooms.find(token) is stored_session
+    stored_session.mark_changed()
+    stored_session.save()
+    assert store.find(token) is stored_session
     del stored_session
     gc.collect()
-    assert not list(all_rooms._open)
-    again = all_rooms.find(token)
-    assert again.session.events == events and all_rooms.find(token) is again
+    assert not list(store._open)
+    again = store.find(token)
+    assert again.session.events == events and store.find(token) is again
 
 
 def test_what_nobody_has_changed_for_a_day_goes(tmp_path):
-    all_rooms = SessionStore(tmp_path)
+    store = SessionStore(tmp_path)
     tokens = []
     for age in (KEPT + 10, KEPT - 1000):
-        stored_session = all_rooms.create(session_of())
-        stored_session.changed()
-        stored_session.keep()
+        stored_session = store.create(session_of())
+        stored_session.mark_changed()
+        stored_session.save()
         then = time.time() - age
         os.utime(stored_session.path, (then, then))
         tokens.append(stored_session.token)
     del stored_session
     gc.collect()
-    assert all_rooms.find(tokens[0]) is None
-    assert all_rooms.find(tokens[1]) is not None
+    assert store.find(tokens[0]) is None
+    assert store.find(tokens[1]) is not None
 
 
 def aged(path: Path, seconds: float, content: bytes = b"") -> Path:
@@ -962,72 +1070,73 @@ def take(seed: int) -> Take:
 def told(stored_session: StoredSession, seed: int) -> None:
     """Something is done to the session on a server."""
     stored_session.session.teach("yes", take(seed))
-    stored_session.changed()
+    stored_session.mark_changed()
 
 
 def two_servers(folder: Path) -> tuple[StoredSession, StoredSession]:
     one = SessionStore(folder).create(session_of())
     told(one, 1)
-    one.keep()
+    one.save()
     two = SessionStore(folder).find(one.token)
     assert two is not None and two.session.counts()["yes"] == 2
     return one, two
 
 
 def test_a_server_never_writes_over_what_another_has_written(tmp_path):
-    one, two = two_servers(tmp_path / "rooms")
+    one, two = two_servers(tmp_path / "sessions")
     for seed in (2, 3):
         told(one, seed)
     told(two, 4)
-    one.keep()
+    one.save()
     before = one.path.read_bytes()
-    with pytest.raises(Overtaken):
-        two.keep()
+    with pytest.raises(NewerOnDisk):
+        two.save()
     assert one.path.read_bytes() == before and len(list(one.folder.iterdir())) == 1
-    two.refresh()
+    two.load_newer()
     assert two.session.counts()["yes"] == 3, "what was not written stays"
 
 
 def test_a_server_takes_over_what_another_has_written_or_removed(tmp_path):
-    one, two = two_servers(tmp_path / "rooms")
+    one, two = two_servers(tmp_path / "sessions")
     told(one, 2)
-    one.keep()
+    one.save()
     version = two.version
-    two.refresh()
+    two.load_newer()
     assert two.session.counts()["yes"] == 3 and two.version > version
     told(two, 3)
-    two.keep()
-    one.refresh()
+    two.save()
+    one.load_newer()
     assert one.session.counts()["yes"] == 4
-    one.forget()
+    one.remove()
     told(two, 5)
-    two.keep()
-    assert two.forgotten and not list(one.folder.iterdir()), "what was removed is not written again"
+    two.save()
+    assert two.removed and not list(one.folder.iterdir()), "what was removed is not written again"
 
 
 WRITER = """
 import sys
 from pathlib import Path
-from pages.views.microphone.session_store import Overtaken, SessionStore
+from pages.views.microphone.session_handle import SessionHandle
+from pages.views.microphone.session_store import NewerOnDisk, SessionStore
 from tests.pages.test_microphone_page import told
 folder, token, first = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-room = SessionStore(folder).find(token)
+stored = SessionStore(folder).find(token)
 for seed in range(first, first + 12):
     while True:
-        room.refresh()
-        told(room, seed)
+        stored.load_newer()
+        told(stored, seed)
         try:
-            room.keep()
+            stored.save()
             break
-        except Overtaken:
-            room.written = room.version  # give up what was done, and do it again
+        except NewerOnDisk:
+            stored.written = stored.version  # give up what was done, and do it again
 """
 
 
 def test_two_processes_that_write_at_the_same_time_lose_nothing(tmp_path):
-    stored_session = SessionStore(tmp_path / "rooms").create(session_of())
-    stored_session.changed()
-    stored_session.keep()
+    stored_session = SessionStore(tmp_path / "sessions").create(session_of())
+    stored_session.mark_changed()
+    stored_session.save()
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     writers = [
         subprocess.Popen(
@@ -1046,7 +1155,7 @@ def test_a_tab_goes_on_with_what_was_done_on_another_server(folder):
     at = taught()
     other = SessionStore(folder).find(token_of(at))
     told(other, 1)
-    other.keep()
+    other.save()
     press(at, "mic:ready:yes")
     assert tab_of(at).session.counts()["yes"] == 5 and "another tab" in said(at)
     kept = LiveSession.open((folder / f"{token_of(at)}.session").read_bytes())
@@ -1057,17 +1166,17 @@ def test_of_two_versions_the_newer_keeps_the_address_and_the_other_tab_says_so(f
     at = taught()
     token = token_of(at)
     other = SessionStore(folder).find(token)
-    keep = StoredSession.keep
+    save = StoredSession.save
 
     def at_the_same_time(stored_session: StoredSession) -> None:
         """The other server writes just before this one."""
         if other.version == 0:
             told(other, 1)
             told(other, 2)
-            keep(other)
-        keep(stored_session)
+            save(other)
+        save(stored_session)
 
-    monkeypatch.setattr(StoredSession, "keep", at_the_same_time)
+    monkeypatch.setattr(StoredSession, "save", at_the_same_time)
     press(at, "mic:ready:no")
     assert "on another server" in said(at) and token_of(at) != token
     assert tab_of(at).session.counts() == {"yes": 3, "no": 4, "up": 3}
@@ -1085,19 +1194,19 @@ def test_other_tabs_of_the_overtaken_server_stay_with_their_session(folder, monk
     one = taught()
     two = open_page(session=token_of(one))
     other = SessionStore(folder).find(token_of(one))
-    told(tab_of(one).stored_session, 8)
+    told(tab_of(one).handle.stored, 8)
     told(other, 9)
-    other.keep()
+    other.save()
     one.run()
     two.run()
-    assert token_of(one) == token_of(two) != other.token and tab_of(one).stored_session is tab_of(two).stored_session
+    assert token_of(one) == token_of(two) != other.token and tab_of(one).handle.stored is tab_of(two).handle.stored
     assert "on another server" in said(one) and "on another server" in said(two)
 
 
 def test_what_was_removed_on_another_server_is_removed_here(folder):
     at = taught()
     other = SessionStore(folder)
-    other.forget(other.find(token_of(at)))
+    other.remove(other.find(token_of(at)))
     press(at, "mic:ready:no")
     assert "removed" in said(at.run()) and not list(folder.iterdir())
 
@@ -1113,14 +1222,14 @@ def test_the_longest_session_can_be_opened_again():
 
 
 def test_tokens_cannot_be_guessed_or_lead_elsewhere(tmp_path):
-    all_rooms = SessionStore(tmp_path / "rooms")
+    store = SessionStore(tmp_path / "sessions")
     (tmp_path / "secret.session").write_bytes(b"x")
-    assert all_rooms.find("../secret") is None
-    tokens = {all_rooms.create(session_of()).token for _ in range(50)}
+    assert store.find("../secret") is None
+    tokens = {store.create(session_of()).token for _ in range(50)}
     assert len(tokens) == 50 and all(len(token) == 22 for token in tokens)
 
 
-def test_a_room_of_a_damaged_file_raises(tmp_path):
+def test_a_session_of_a_damaged_file_raises(tmp_path):
     stored_session = StoredSession("A" * 22, session_of(), tmp_path)
     stored_session.path.write_bytes(b"no zip")
     with pytest.raises(DataError):

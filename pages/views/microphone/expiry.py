@@ -1,4 +1,4 @@
-"""Removal of recordings that nobody has changed for a day: at the server's start, and by a timer."""
+"""Removal of recordings a day after their last change: when the server starts, and by a timer."""
 
 import contextlib
 import threading
@@ -8,20 +8,20 @@ from pathlib import Path
 
 from tmlcd_core.datasets.cache import cache_folder
 
-EVERY = 600.0  # s between two rounds of the timer
-KEPT = 24 * 3600.0 - EVERY  # s after its last change for which a file stays: with the timer a day at most
+EVERY = 600.0  # s between two runs of the timer
+KEPT = 24 * 3600.0 - EVERY  # s that a file is kept after its last change; with the timer, one day at most
 
 
 def recordings() -> Path:
-    """Return the folder of all sessions of this server, and of others that share its cache."""
+    """Return the folder of the sessions, shared with other servers that use the same cache."""
     return cache_folder() / "microphone"
 
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder against other servers, where the file system has locks."""
+    """Lock a folder against other servers, if the file system supports locks."""
     with open(folder.with_name(f"{folder.name}.lock"), "ab") as file:
-        with contextlib.suppress(OSError, ImportError):  # no locks here: servers that share a cache are on their own
+        with contextlib.suppress(OSError, ImportError):  # no locks here: servers that share a cache are not protected
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -29,16 +29,19 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def prune(folder: Path) -> None:
-    """Remove every file that is older than KEPT, or from as far in the future (the clock was wrong then)."""
+    """Remove every file that is older than KEPT, or as far in the future because the clock was wrong."""
     with contextlib.suppress(OSError):  # no folder yet
         for path in list(folder.iterdir()):
-            with contextlib.suppress(OSError), locked(folder):  # not a file, not ours, or just removed by another
+            with (
+                contextlib.suppress(OSError),
+                locked(folder),
+            ):  # a folder, no permission, or just removed
                 if abs(time.time() - path.lstat().st_mtime) > KEPT:
                     path.unlink()
 
 
 def start_pruning(stop: threading.Event | None = None) -> threading.Thread:
-    """Prune now, then every EVERY seconds in a thread of its own, until `stop` is set."""
+    """Prune now, then every EVERY seconds until `stop` is set; return the thread of the timer."""
     stop = stop or threading.Event()
 
     def rounds() -> None:

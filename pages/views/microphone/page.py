@@ -1,4 +1,6 @@
-"""The page itself: three steps, the recorder always in the same place, and one next thing to do."""
+"""Layout of the Microphone page: three steps, the recorder always in the same place, and the next thing to do."""
+
+import threading
 
 import streamlit as st
 
@@ -8,7 +10,9 @@ from pages.views.microphone.save_load import save_and_load
 from pages.views.microphone.settings import settings
 from pages.views.microphone.steps import change, say
 from pages.views.microphone.steps import teach as teaching
-from pages.views.microphone.tab_state import STEP, TabState, warming
+from pages.views.microphone.tab_address import STEP, current_tab, open_newer, save_tab
+from pages.views.microphone.tab_state import TabState
+from tmlcd_core.live import warm_up
 
 TEACH, SAY, CHANGE = "1 Teach", "2 Say", "3 Change"
 NEXT = "mic:next"
@@ -22,31 +26,40 @@ CSS = """<style>
 
 
 def show() -> None:
-    """Everything below the title."""
+    """Draw everything below the title."""
     warming()
     st.html(CSS)
-    tab = TabState.here()
+    tab = current_tab()
     if NEXT in st.session_state:
         st.session_state[STEP] = st.session_state.pop(NEXT)
     elif STEP not in st.session_state:  # reloaded, or back from another page
-        begun = tab.answer is not None or tab.session.started
-        st.session_state[STEP] = CHANGE if tab.guide is not None else SAY if begun else TEACH
+        begun = tab.say.answer is not None or tab.session.started
+        st.session_state[STEP] = CHANGE if tab.drift.guide is not None else SAY if begun else TEACH
     sources.take_in(tab, st.session_state[STEP] == TEACH)
-    with tab.alone():
+    with tab.exclusive():
         draw(tab)
-    tab.keep()
+    save_tab(tab)
+
+
+@st.cache_resource(show_spinner=False)
+def warming() -> threading.Thread:
+    """Start a thread that imports and compiles what the first take needs, once per server."""
+    thread = threading.Thread(target=warm_up, daemon=True)
+    thread.start()
+    return thread
 
 
 def draw(tab: TabState) -> None:
+    """Draw the sidebar and the chosen step; hold the session's lock."""
     with st.sidebar:
         save_and_load(tab)
         settings(tab)
     step = st.segmented_control(
         "Step", (TEACH, SAY, CHANGE), key=STEP, required=True, label_visibility="collapsed",
-        on_change=tab.said.clear,
+        on_change=tab.messages.clear,
     )  # fmt: skip
     teach = step == TEACH
-    overtaken(tab)
+    newer_version(tab)
     next_step(tab, step)
     left, right = st.columns(2, gap="medium")
     with left:
@@ -62,12 +75,12 @@ def draw(tab: TabState) -> None:
             teaching.taught(tab)
             return
         parts = [say.answer, say.alarms]
-        if step == CHANGE:  # on top while it is to be read; then what was understood, and the alarm, are looked at
-            going = tab.guide is not None and tab.session.judged > tab.ordered
-            parts.insert(2 if going or tab.waits_for_truth() else 0, change.order)
+        if step == CHANGE:  # above the answer until the first answer of the drift
+            going = tab.drift.guide is not None and tab.session.judged > tab.drift.started_at
+            parts.insert(2 if going or tab.say.awaits_judgement else 0, change.order)
         for part in parts:
             part(tab)
-    left, right = st.columns(2, gap="medium")  # a row of its own: on a telephone the answer follows the recorder
+    left, right = st.columns(2, gap="medium")  # a second row: on a phone the answer follows the recorder
     with left:
         say.curves(tab)
     with right:
@@ -75,9 +88,9 @@ def draw(tab: TabState) -> None:
         say.why(tab)
 
 
-def overtaken(tab: TabState) -> None:
-    """Say that another server has a newer version of this session, and offer it."""
-    if tab.stored_session is None or not tab.stored_session.former:
+def newer_version(tab: TabState) -> None:
+    """Draw a warning that another server has a newer version of this session, with a button to open it."""
+    if tab.handle.stored is None or not tab.handle.stored.former_token:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.warning(
@@ -85,34 +98,34 @@ def overtaken(tab: TabState) -> None:
             "this tab goes on with yours under a new one. Nothing was lost.",
             icon=":material/call_split:",
         )
-        st.button("Open the newer version", key="mic:newer", on_click=tab.open_newer)
+        st.button("Open the newer version", key="mic:newer", on_click=open_newer, args=(tab,))
 
 
 def next_step(tab: TabState, step: str) -> None:
-    """The one thing to do now."""
-    lacks = tab.lacks()
-    if tab.cut:
-        told, go = "**Next:** hear the words that were found, drop what is wrong, and keep the rest.", TEACH
-    elif lacks is not None:
-        told, go = f"**Next:** {as_text(lacks)}.", TEACH
+    """Draw the one next thing to do, with a button if it is in another step."""
+    advice = tab.teach.advice(tab.session)
+    if tab.teach.cut:
+        text, go = "**Next:** hear the words that were found, drop what is wrong, and keep the rest.", TEACH
+    elif advice is not None:
+        text, go = f"**Next:** {as_text(advice)}.", TEACH
     elif step == TEACH:
-        told, go = "**Ready.** It knows every word a little: more takes make it better, or let it listen.", SAY
-    elif tab.waits_for_truth():
-        told, go = "**Next:** tell it what you said; it learns from that.", step
+        text, go = "**Ready.** It knows every word a little: more takes make it better, or let it listen.", SAY
+    elif tab.say.awaits_judgement:
+        text, go = "**Next:** tell it what you said; it learns from that.", step
     elif not tab.session.started:
-        told, go = "**Next:** say one of the words and see what it understands.", step
-    elif tab.guide is not None and tab.alarms:
-        told, go = "**It has noticed.** Go on and watch it recover, or end the drift.", CHANGE
-    elif tab.guide is not None:
-        told, go = "**Next:** go on saying words, as the box tells you.", CHANGE
+        text, go = "**Next:** say one of the words and see what it understands.", step
+    elif tab.drift.guide is not None and tab.drift.alarms(tab.session):
+        text, go = "**It has noticed.** Go on and watch it recover, or end the drift.", CHANGE
+    elif tab.drift.guide is not None:
+        text, go = "**Next:** go on saying words, as the box tells you.", CHANGE
     elif (left := tab.session.settings.warmup - tab.session.judged) > 0:
-        told, go = f"**Next:** say {left} more words, so that it knows how good it is; then change something.", step
+        text, go = f"**Next:** say {left} more words, so that it knows how good it is; then change something.", step
     elif step == SAY:
-        told, go = "**Next:** change something, and see whether it notices.", CHANGE
+        text, go = "**Next:** change something, and see whether it notices.", CHANGE
     else:
-        told, go = "**Next:** choose what is to change, and begin.", step
+        text, go = "**Next:** choose what is to change, and begin.", step
     with st.container(horizontal=True, vertical_alignment="center", key="mic-next"):
-        st.markdown(told)
+        st.markdown(text)
         if go != step:
             st.button(
                 GO[go], key="mic:go", type="primary", icon=":material/arrow_forward:",

@@ -1,4 +1,4 @@
-"""Ready-made takes for those without a microphone: the clips of data/, and the same words as eSpeak NG says them."""
+"""Ready-made clips for users without a microphone: the clips of data/, and any other word spoken by eSpeak NG."""
 
 import numpy as np
 import streamlit as st
@@ -9,7 +9,7 @@ from tmlcd_core.datasets.speech import Recipe, SpeechSource
 from tmlcd_core.features import EFFECTS
 from tmlcd_core.live.drifts import COVERED
 
-# One person of a few moods in a quiet room, as a visitor would be; `other` is the second speaker of the guided drift.
+# One person in a quiet room, with some variation, like a real user; OTHER is the second speaker of the speaker drift.
 PERSON = Recipe(
     voices=("en-gb-x-rp",),
     pitches=(35, 45, 55),
@@ -24,7 +24,7 @@ OTHER = Recipe(**{**PERSON.__dict__, "voices": ("en-us",), "pitches": (80, 90, 9
 
 @st.cache_resource(max_entries=64, show_spinner="Speaking the word …")
 def sample_clip(word: str, number: int, other: bool = False, covered: bool = False) -> tuple[NDArray[np.float32], int]:
-    """Take `number` of a word, and its rate; of the other speaker, or through a hand over the microphone."""
+    """Return clip `number` of a word, and its rate (Hz); by the other speaker, or with the microphone covered."""
     source = SpeechSource([word], recipe=OTHER if other else PERSON)
     clips = source.media(word, [number])
     if covered:

@@ -1,4 +1,4 @@
-"""Keep a session, open one again, take the takes or the fitted model along, and forget everything."""
+"""Download and open a session, export its takes or a fitted model, and remove all recordings."""
 
 from collections.abc import Callable
 
@@ -6,21 +6,22 @@ import streamlit as st
 
 from pages.shell.url_widgets import as_text
 from pages.views.microphone.session_store import session_store
-from pages.views.microphone.tab_state import ADDRESS, STATE, STEP, TabState
+from pages.views.microphone.tab_address import open_stored, remove_session
+from pages.views.microphone.tab_state import TabState
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.live import LiveSession, session_project
 from tmlcd_core.mcu import BOARDS
 from tmlcd_core.viz.palette import styles
 
 OPEN, TURN = "mic:open", "mic:open:turn"
-MAX_MB = 20  # the server's own limit: MOST_TAKES recordings of two seconds
+MAX_MB = 20  # the server's upload limit; MOST_TAKES recordings of two seconds fit in
 
 
 def save_and_load(tab: TabState) -> None:
-    """The buttons."""
+    """Draw the buttons and uploaders to save, open, export and remove the session."""
     with st.expander("Keep, open, take along", icon=":material/save:"):
-        open_file(tab)
-        if tab.stored_session is None:
+        open_file()
+        if tab.handle.stored is None:
             st.caption("As soon as there is a take, the session can be downloaded here, with all takes.")
             return
         session = tab.session
@@ -35,44 +36,38 @@ def save_and_load(tab: TabState) -> None:
             "last take. Whoever has the address can open it."
         )
         st.button(
-            "Forget my recordings", key="mic:forget", icon=":material/delete_forever:", on_click=forget, args=(tab,),
-            help="Removes all takes of this session from the server, at once and for good.",
+            "Forget my recordings", key="mic:forget", icon=":material/delete_forever:", on_click=remove_session,
+            args=(tab,), help="Removes all takes of this session from the server, at once and for good.",
         )  # fmt: skip
 
 
-def download(tab: TabState, label: str, make: Callable[[LiveSession], bytes], name: str, icon: str, told: str) -> None:
+def download(tab: TabState, label: str, make: Callable[[LiveSession], bytes], name: str, icon: str, help: str) -> None:
+    """Draw a download button; the zip file `name` is made when the button is clicked."""
     st.download_button(
-        label, tab.locked(make), name, "application/zip", icon=icon, help=told, on_click="ignore", width="stretch"
+        label, tab.export(make), name, "application/zip", icon=icon, help=help, on_click="ignore", width="stretch"
     )
 
 
-def open_file(tab: TabState) -> None:
+def open_file() -> None:
+    """Draw an uploader for a session file; it is opened as a copy under a new address."""
     turn = st.session_state.setdefault(TURN, 0)
     sent = st.file_uploader("Open a session", "zip", key=f"{OPEN}:{turn}", max_upload_size=MAX_MB)
     if sent is None:
         return
     try:
         session = LiveSession.open(sent.getvalue())
-    except TmlcdError as fault:
-        st.error(as_text(f"{sent.name}: {fault}"), icon=":material/error:")
+    except TmlcdError as error:
+        st.error(as_text(f"{sent.name}: {error}"), icon=":material/error:")
         return
     st.session_state[TURN] = turn + 1
-    stored_session = session_store().create(session)  # a copy of its own: what was open before stays under its address
-    stored_session.changed()
-    st.session_state[STATE] = TabState.to(stored_session)
-    st.query_params[ADDRESS] = stored_session.token
-    st.session_state.pop(STEP, None)  # as after a reload: to the step where it was left
+    stored = session_store().create(session)  # the session that was open before keeps its own address
+    stored.mark_changed()
+    open_stored(stored)
     st.rerun()
 
 
-def forget(tab: TabState) -> None:
-    if tab.stored_session is not None:
-        session_store().forget(tab.stored_session)
-    TabState.anew()
-
-
 def stm32(tab: TabState) -> None:
-    """The fitted learner as a C project; it is written when it is asked for, and again when the session has changed."""
+    """Draw the export of a fitted learner as a C project; a project is offered until the session changes."""
     session = tab.session
     if session.missing():
         return
@@ -83,14 +78,14 @@ def stm32(tab: TabState) -> None:
         "Learner", session.learners, index=len(session.learners) - 1, key="mic:exported",
         format_func=lambda name: looks[name].name, help="Which of the learners goes there.",
     )  # fmt: skip
-    asked = (tab.seen, board.name, learner)
+    wanted = (tab.handle.seen, board.name, learner)
     if st.button("Write it as C for the STM32", key="mic:stm32", icon=":material/memory:", width="stretch"):
         try:
             with st.spinner("Reading all takes through the paper's filter …"):
-                tab.project = (asked, session_project(session, board, learner))
-        except TmlcdError as fault:
-            st.error(as_text(str(fault)), icon=":material/error:")
-    if tab.project is not None and tab.project[0] == asked:
+                tab.project = (wanted, session_project(session, board, learner))
+        except TmlcdError as error:
+            st.error(as_text(str(error)), icon=":material/error:")
+    if tab.project is not None and tab.project[0] == wanted:
         project = tab.project[1]
         archive = project.zip()
         st.download_button(

@@ -1,4 +1,4 @@
-"""The settings of a session: the widgets follow the session, and the session follows the widgets."""
+"""Settings of a session as widgets in the sidebar: a change on either side is copied to the other."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,21 +13,21 @@ from tmlcd_core.live import LEARNERS, RANGES, LiveSession, LiveSettings
 from tmlcd_core.viz.palette import styles
 
 SHOWN = "mic:settings"
-ABILITIES = (0.9, 0.8)  # shares of right answers for which the false alarms are told: as promised, and worse
-CALIBRATED = RANGES["threshold"][0]  # threshold: worked out from the promise
+ABILITIES = (0.9, 0.8)  # shares of right answers for which the rate of false alarms is shown
+CALIBRATED = RANGES["threshold"][0]  # this threshold means: calibrate it from the rate of false alarms
 FALSE_ALARMS = (RANGES["false_alarms"][0], 0.02, 0.05, 0.1, RANGES["false_alarms"][1])
 
 
 def settings(tab: TabState) -> None:
-    """Extractor, learners and the numbers of the test, each with a line that says what it is."""
+    """Draw extractor, learners and the numbers of the CUSUM test; change the session when a widget has changed."""
     session = tab.session
     shown = values(session)
-    # Opened, changed in another tab, or back from another page, which has cost the widgets their values.
+    # The session was opened or changed in another tab, or Streamlit dropped the values while another page was shown.
     if st.session_state.get(SHOWN) != stamp(session) or not all(key in st.session_state for key in shown):
         st.session_state.update(shown)
         st.session_state[SHOWN] = stamp(session)
         if offered(session.settings) != session.settings:
-            tab.say_that("info", "Some settings of this session are beyond what this page offers: it uses the nearest.")
+            tab.messages.info("Some settings of this session are beyond what this page offers: it uses the nearest.")
     with st.expander("Features", icon=":material/graphic_eq:"):
         extractor = st.selectbox(
             "Extractor", list(VOICE_EXTRACTORS), key="mic:extractor", format_func=title,
@@ -62,7 +62,7 @@ def settings(tab: TabState) -> None:
             help="Chance of a false alarm within 100 answers, if 90 % are right; h is worked out from it.",
         )  # fmt: skip
         place = st.empty()
-    learners = tuple(name for name in LEARNERS if name in chosen)  # in whichever order they were chosen
+    learners = tuple(name for name in LEARNERS if name in chosen)  # always in this order
     if not learners:
         st.error("Choose at least one learner.", icon=":material/error:")
         return
@@ -73,27 +73,29 @@ def settings(tab: TabState) -> None:
             max_size=int(size), window=int(window),
         )  # fmt: skip
         if (extractor, learners, wanted) != stamp(session):
-            with tab.alone(), st.spinner("Reading all takes again …"):
+            with tab.exclusive(), st.spinner("Reading all takes again …"):
                 session.change(extractor, learners, wanted)
                 if session.takes:
-                    tab.changed()
-                tab.look_again()
+                    tab.handle.mark_changed()
+                tab.refresh()
                 st.session_state[SHOWN] = stamp(session)
         test = session.settings
         rates = " and ".join(
             f"{test.false_alarm_rate(right):.0%} of the sessions with {right:.0%} right answers" for right in ABILITIES
         )
         place.caption(f"h = {test.h:.1f}: a false alarm within {test.horizon} answers in {rates}.")
-    except TmlcdError as fault:
-        st.error(as_text(str(fault)), icon=":material/error:")
+    except TmlcdError as error:
+        st.error(as_text(str(error)), icon=":material/error:")
 
 
 def title(name: str) -> str:
+    """Return the title of an extractor for the selection."""
     mark = {"paper": " (reference)", DEFAULT_VOICE: " (best)"}.get(name, "")
     return f"{VOICE_EXTRACTORS[name].title}{mark}"
 
 
 def stamp(session: LiveSession) -> tuple[str, tuple[str, ...], LiveSettings]:
+    """Return all that the widgets set: extractor, learners, settings."""
     return session.extractor, session.learners, session.settings
 
 
@@ -105,6 +107,7 @@ def offered(settings: LiveSettings) -> LiveSettings:
 
 
 def values(session: LiveSession) -> dict[str, Any]:
+    """Return the value of each widget by key."""
     s = offered(session.settings)
     return {
         "mic:extractor": session.extractor,

@@ -1,4 +1,4 @@
-"""Takes as cards of the gallery."""
+"""Gallery cards of takes, with a spectrogram."""
 
 import base64
 import io
@@ -10,12 +10,12 @@ from pages.components.take_gallery import Card
 from tmlcd_core.features.voice import Take
 from tmlcd_core.viz.live import thumbnail
 
-SIZE = (192, 128)  # px: twice what is shown, for dense screens
+SIZE = (192, 128)  # px: twice the size on the page, for high-resolution screens
 
 
 @st.cache_data(max_entries=1000, show_spinner=False)
 def picture(digest: str, _take: Take) -> str:
-    """A take's spectrogram as an address that holds it."""
+    """Return the spectrogram of a take as a data URL (JPEG)."""
     from PIL import Image
 
     image = Image.fromarray(thumbnail(_take)).resize(SIZE)
@@ -24,9 +24,10 @@ def picture(digest: str, _take: Take) -> str:
 
 
 def card(name: str, take: Take, alt: str, label: str = "", note: str = "") -> Card:
+    """Return the card of one take."""
     return Card(name, picture(take.digest, take), alt, label, note)
 
 
 def cards(takes: Iterable[tuple[str, Take]], word: str) -> list[Card]:
-    """Takes of one word, numbered."""
+    """Return numbered cards of takes of one word, given as (id, take)."""
     return [card(name, take, f"take {i} of “{word}”") for i, (name, take) in enumerate(takes, 1)]

@@ -1,1 +1,1 @@
-"""The three steps of the Microphone page: teach, say, change."""
+"""Widgets of the three steps of the Microphone page: teach, say, change."""

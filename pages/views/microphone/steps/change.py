@@ -1,13 +1,12 @@
-"""Step 3: a drift to order, with when its alarm is expected."""
-
-from functools import partial
+"""Step 3: begin a drift, follow it, end it."""
 
 import streamlit as st
 
 from pages.shell.url_widgets import as_text
+from pages.views.microphone.actions.change import begin_drift, end_drift
 from pages.views.microphone.tab_state import TabState
 from tmlcd_core.features import EFFECTS
-from tmlcd_core.live import FAULTS, LiveSession
+from tmlcd_core.live import FAULTS, Guide
 
 DRIFT_TITLES = {
     "class-change": "A word changes",
@@ -23,19 +22,19 @@ ABOUT = {
     "new-word": "One more word comes in that was never taught.",
     "speaker": "Another person goes on with the same words.",
 }
-DETAILS = {  # what a drift is told, and the widget that tells it
+DETAILS = {  # parameters of each drift, and the keys of their widgets
     "class-change": {"old": "mic:old", "new": "mic:new"},
     "new-word": {"word": "mic:newcomer"},
     "fault": {"effect": "mic:fault", "strength": "mic:strength"},
 }
-HARMFUL = "wrong sample rate"  # hurts every extractor; the best one hardly minds most of the others
-SPARE = ("down", "left", "stop", "go")  # words to say instead
+HARMFUL = "wrong sample rate"  # affects every extractor; the best one tolerates most other faults
+SPARE = ("down", "left", "stop", "go")  # suggested new words
 
 
 def order(tab: TabState) -> None:
-    """Choose a drift and begin it, or read what to do in the one under way."""
-    if tab.guide is not None:
-        under_way(tab)
+    """Draw the choice of a drift, or what to do during the one in progress."""
+    if tab.drift.guide is not None:
+        under_way(tab, tab.drift.guide)
         return
     session = tab.session
     with st.container(border=True):
@@ -47,8 +46,7 @@ def order(tab: TabState) -> None:
         judged, needed = session.judged, session.settings.warmup
         if judged < needed:
             st.info(
-                f"First let it see how good it is: {needed - judged} more judged answers without a change, please "
-                f"({judged} of {needed} so far).",
+                f"Warm-up: judge {needed - judged} more answers before a drift ({judged} of {needed} so far).",
                 icon=":material/hourglass_top:",
             )
         st.button(
@@ -58,11 +56,14 @@ def order(tab: TabState) -> None:
 
 
 def begin(tab: TabState, kind: str) -> None:
-    """Begin it with what stands in the widgets now: a word may have been typed just before the click."""
-    tab.act(tab.order, kind, **{name: st.session_state[key] for name, key in DETAILS.get(kind, {}).items()})
+    """Begin a drift with the values that the widgets have now: a word may be typed just before the click."""
+    tab.run_action(
+        begin_drift, tab, kind, **{name: st.session_state[key] for name, key in DETAILS.get(kind, {}).items()}
+    )
 
 
 def details(tab: TabState, kind: str) -> None:
+    """Draw the widgets of a drift's parameters."""
     keys = DETAILS.get(kind, {})
     words = tab.session.words
     spare = next(word for word in (*SPARE, "other") if word not in words)
@@ -77,14 +78,13 @@ def details(tab: TabState, kind: str) -> None:
         st.slider("Strength", 0.0, 1.0, 1.0, 0.05, key=keys["strength"])
 
 
-def under_way(tab: TabState) -> None:
-    guide = tab.guide
-    assert guide is not None
-    since = tab.session.judged - tab.ordered
+def under_way(tab: TabState, guide: Guide) -> None:
+    """Draw what to do during a drift, when its alarm is expected, and a button to end it."""
+    since = tab.session.judged - tab.drift.started_at
     with st.container(border=True):
         st.markdown(f"#### {as_text(guide.sentence)}")
         st.caption(as_text(guide.expectation))
-        if guide.between is not None and not tab.alarms:
+        if guide.between is not None and not tab.drift.alarms(tab.session):
             low, high = guide.between
             if since < low:
                 state = f"{since} answers since: the alarm is not to be expected before {low}."
@@ -97,7 +97,6 @@ def under_way(tab: TabState) -> None:
                 )
             st.progress(min(1.0, since / high), text=state)
         st.button(
-            "End this drift", key="mic:end", icon=":material/stop:", on_click=tab.act,
-            args=(tab.do, partial(LiveSession.begin_drift, kind="end")),
+            "End this drift", key="mic:end", icon=":material/stop:", on_click=tab.run_action, args=(end_drift, tab),
             help="All is as it was at first; then another drift can be ordered.",
         )  # fmt: skip

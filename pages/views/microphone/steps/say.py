@@ -1,4 +1,4 @@
-"""Step 2: say words. The prediction, what it rests on, and what was really said."""
+"""Step 2: say words. The prediction, its votes and neighbours, and the buttons to judge it."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,23 +7,25 @@ import streamlit as st
 
 from pages.components.take_gallery import Card, Group, take_gallery
 from pages.shell.url_widgets import as_text
-from pages.views.microphone.tab_state import AlarmMessage, TabState
+from pages.views.microphone.actions import say as actions
+from pages.views.microphone.step_state import AlarmMessage
+from pages.views.microphone.tab_state import TabState
 from pages.views.microphone.thumbnails import card
 from tmlcd_core.live import Answer, LiveSession, Outcome
 from tmlcd_core.viz.live import live_figure, told_live
 from tmlcd_core.viz.palette import styles
 
-SHOWN = 5  # nearest takes
-LEAST = 0.005  # share of the votes that is shown: less is 0 %
-MOST_GONE = 12  # forgotten takes that are shown, the youngest
+SHOWN = 5  # nearest takes shown
+LEAST = 0.005  # smallest share of the votes shown: less is 0 %
+MOST_GONE = 12  # forgotten takes shown, the newest
 CONFIG = {"displaylogo": False, "displayModeBar": False}
 KEYS = "1234567890"
 ASKS = "mic:asks"
 
 
 def ask_toggle(tab: TabState) -> None:
-    """Whether the page tells what to say: the truth is then known without a click."""
-    st.session_state[ASKS] = tab.asks
+    """Draw a toggle: the page says which word to say, and judges the answer without a click."""
+    st.session_state[ASKS] = tab.say.prompting
     st.toggle(
         "Tell me what to say", key=ASKS, on_change=switch_asks, args=(tab,),
         help="The page asks for words in random order and takes you at your word: no click is needed.",
@@ -31,27 +33,27 @@ def ask_toggle(tab: TabState) -> None:
 
 
 def switch_asks(tab: TabState) -> None:
-    tab.asks = st.session_state[ASKS]
-    tab.ask()
+    """Apply the toggle."""
+    actions.set_prompting(tab, st.session_state[ASKS])
 
 
 def answer(tab: TabState) -> None:
-    """The last answer, large, with the buttons that judge it."""
-    if tab.answer is None:
+    """Draw the last answer, large, with the buttons that judge it."""
+    if tab.say.answer is None:
         with st.container(border=True):
             st.markdown("### …")
             st.caption("Here stands what it has understood, as soon as you have said a word.")
         return
     with st.container(border=True, key="mic-answer"):
-        predictions(tab.answer, tab.outcome)
-        if tab.outcome is None:
-            judge(tab)
+        predictions(tab.say.answer, tab.say.outcome)
+        if tab.say.outcome is None:
+            judge(tab, tab.say.answer)
         else:
-            judged(tab, tab.outcome)
+            judged(tab, tab.say.outcome)
 
 
 def predictions(given: Answer, outcome: Outcome | None) -> None:
-    """What was understood: once, if all agree, or else side by side."""
+    """Draw the prediction of each learner, or one if all agree."""
     looks = styles(given.ballots)
     words = {ballot.prediction for ballot in given.ballots.values()}
     groups = [list(given.ballots)] if len(words) == 1 else [[name] for name in given.ballots]
@@ -65,32 +67,34 @@ def predictions(given: Answer, outcome: Outcome | None) -> None:
         column.metric(f"{icon}{who}, {ballot.confidence:.0%} sure", as_text(ballot.prediction))
 
 
-def judge(tab: TabState) -> None:
-    """One click, or the number's key, says what was really said."""
-    assert tab.answer is not None
-    guess = Counter(ballot.prediction for ballot in tab.answer.ballots.values()).most_common(1)[0][0]
+def judge(tab: TabState, given: Answer) -> None:
+    """Draw a button for each word, with a number key, to say which word was said."""
+    guess = Counter(ballot.prediction for ballot in given.ballots.values()).most_common(1)[0][0]
     st.markdown("**What did you say?** Press its number, or click.")
     with st.container(horizontal=True):
         for number, word in zip(KEYS, tab.session.words, strict=False):
             st.button(
-                as_text(word), key=f"mic:judge:{word}", on_click=tab.act, args=(tab.judge, word), shortcut=number,
-                type="primary" if word == guess else "secondary",
+                as_text(word), key=f"mic:judge:{word}", on_click=tab.run_action, args=(actions.judge, tab, word),
+                shortcut=number, type="primary" if word == guess else "secondary",
             )  # fmt: skip
 
 
 def judged(tab: TabState, outcome: Outcome) -> None:
+    """Draw whether the answer was right, and a button to undo the judgement."""
     right = sum(verdict.right for verdict in outcome.verdicts.values())
     verdict = ":green[Right]" if right == len(outcome.verdicts) else ":red[Wrong]" if right == 0 else "Partly right"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{verdict}**: it was “{as_text(outcome.word)}”, and that is learned now. Say the next word.")
-        st.button("Undo", key="mic:undo", icon=":material/undo:", on_click=tab.act, args=(tab.do, LiveSession.undo))
+        st.button(
+            "Undo", key="mic:undo", icon=":material/undo:", on_click=tab.run_action, args=(tab.apply, LiveSession.undo)
+        )
 
 
 def why(tab: TabState) -> None:
-    """Votes and the nearest takes of the last answer."""
-    if tab.answer is None:
+    """Draw the votes and the nearest takes of the last answer."""
+    given = tab.say.answer
+    if given is None:
         return
-    given = tab.answer
     looks = styles(given.ballots)
     with st.expander("Why? The votes and the nearest takes", icon=":material/help:", expanded=True):
         for column, (name, ballot) in zip(st.columns(len(given.ballots)), given.ballots.items(), strict=True):
@@ -102,13 +106,13 @@ def why(tab: TabState) -> None:
         for ids, names in same_neighbours(given).items():
             distance = dict(given.ballots[names[0]].nearest)
             notes = {take: f"{distance[take]:.1f} away" for take in ids}
-            told = "" if len(names) == len(given.ballots) else f"of {', '.join(looks[name].short for name in names)}"
-            groups.append(Group("Nearest stored takes", stored(tab, names[0], ids, notes), told))
+            note = "" if len(names) == len(given.ballots) else f"of {', '.join(looks[name].short for name in names)}"
+            groups.append(Group("Nearest stored takes", stored(tab, names[0], ids, notes), note))
         heard(tab, "mic:near", groups)
 
 
 def same_neighbours(given: Answer) -> dict[tuple[str, ...], list[str]]:
-    """The nearest takes, and which learners have just these."""
+    """Group the learners by their nearest takes: ids of the takes to names of learners."""
     found: dict[tuple[str, ...], list[str]] = {}
     for name, ballot in given.ballots.items():
         found.setdefault(tuple(take for take, _ in ballot.nearest[:SHOWN]), []).append(name)
@@ -116,7 +120,7 @@ def same_neighbours(given: Answer) -> dict[tuple[str, ...], list[str]]:
 
 
 def stored(tab: TabState, learner: str, ids: Sequence[str], notes: Mapping[str, str]) -> list[Card]:
-    """Takes with their words; several learners may show the same one."""
+    """Return cards of takes with their words; the ids hold the learner, as two learners may show the same take."""
     takes, labels = tab.session.takes, tab.session.labels()
     return [
         card(f"{learner}:{name}", takes[name], f"a take of “{labels[name]}”", labels[name], notes.get(name, ""))
@@ -127,22 +131,22 @@ def stored(tab: TabState, learner: str, ids: Sequence[str], notes: Mapping[str, 
 
 @st.fragment
 def heard(tab: TabState, key: str, groups: list[Group]) -> None:
-    """Takes to hear, which runs this part of the page alone."""
+    """Draw takes to hear; a click reruns only this fragment."""
     take_gallery(key, groups, lambda name: tab.session.takes[name.rpartition(":")[2]].wav(), flow=True)
 
 
 def alarms(tab: TabState) -> None:
-    """The alarms since the last drift was ordered: who, when, and from where on."""
+    """Draw the alarms since the last drift began or ended."""
     looks = styles(tab.session.learners)
-    for alarm in tab.alarms:
+    for alarm in tab.drift.alarms(tab.session):
         st.success(alarm_in_words(tab, alarm, looks[alarm.learner].name), icon=":material/notifications_active:")
 
 
 def forgotten(tab: TabState) -> None:
-    """The takes that went with these alarms."""
+    """Draw the takes that the learners have removed at these alarms."""
     looks = styles(tab.session.learners)
     gone: dict[str, list[str]] = {}
-    for alarm in tab.alarms:
+    for alarm in tab.drift.alarms(tab.session):
         gone.setdefault(alarm.learner, []).extend(alarm.forgotten)
     groups = [
         Group(f"Forgotten by {looks[name].short}", stored(tab, name, ids[-MOST_GONE:], {}), f"{len(ids)} takes")
@@ -154,15 +158,16 @@ def forgotten(tab: TabState) -> None:
 
 
 def alarm_in_words(tab: TabState, alarm: AlarmMessage, name: str) -> str:
+    """Return an alarm as a sentence; `name` is the shown name of the learner."""
     text = f"**Alarm** of {name}"
-    if tab.guide is not None:
-        text += f", {alarm.at - tab.ordered} answers after the drift was ordered"
+    if tab.drift.guide is not None:
+        text += f", {alarm.at - tab.drift.started_at} answers after the drift was ordered"
     text += f". It believes that the change came with answer {alarm.change}"
     return f"{text} and forgot {len(alarm.forgotten)} older takes." if alarm.forgotten else f"{text}."
 
 
 def curves(tab: TabState) -> None:
-    """Accuracy, |T| and the statistic over the judged answers."""
+    """Draw accuracy, |T| and the CUSUM statistic over the judged answers."""
     found = tab.session.curves()
     if not found or not any(len(curve.answers) for curve in found.values()):
         st.caption("Judge a few answers, and the curves of accuracy, memory and the CUSUM test grow here.")

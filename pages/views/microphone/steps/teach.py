@@ -6,7 +6,9 @@ import streamlit as st
 
 from pages.components.take_gallery import Group, take_gallery
 from pages.shell.url_widgets import as_text
-from pages.views.microphone.tab_state import GOAL, TabState
+from pages.views.microphone.actions import teach as actions
+from pages.views.microphone.step_state import GOAL
+from pages.views.microphone.tab_state import TabState
 from pages.views.microphone.thumbnails import cards
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.features.voice import Take
@@ -17,44 +19,44 @@ PILLS, ADD, NAMES = "mic:word", "mic:add", "mic:names"
 
 
 def words(tab: TabState) -> None:
-    """Name the words; once there are takes, choose the one to say, with a counter for each."""
-    session = tab.session
-    if tab.stored_session is None:
+    """Draw the words with their number of takes, to choose one; before the first take, also their names."""
+    if tab.handle.stored is None:
         name_words(tab)
-        session = tab.session
+    session = tab.session
     counts = session.counts()
-    st.session_state[PILLS] = tab.word
+    st.session_state[PILLS] = tab.teach.word
     st.pills(
         "Word to say", session.words, key=PILLS, required=True, wrap=True, on_change=turn_to, args=(tab,),
         format_func=lambda word: f"{as_text(word)} · **{counts[word]}**",
         help=f"Its turn passes to the next word after {GOAL} takes; choose another at any time.",
     )  # fmt: skip
-    if tab.stored_session is not None:
+    if tab.handle.stored is not None:
         with st.popover("Add or remove a word", icon=":material/edit:"):
             edit_words(tab)
 
 
 def turn_to(tab: TabState) -> None:
+    """Teach the chosen word next."""
     if st.session_state[PILLS] in tab.session.words:
-        tab.word = st.session_state[PILLS]
+        tab.teach.word = st.session_state[PILLS]
 
 
 def name_words(tab: TabState) -> None:
-    st.session_state.setdefault(NAMES, list(tab.draft.words))
+    """Draw the names of the words of a new session."""
+    st.session_state.setdefault(NAMES, list(tab.session.words))
     named = st.multiselect(
         "Your words, two to ten", SUGGESTED, key=NAMES, accept_new_options=True, wrap=True,
         max_selections=MOST_WORDS, placeholder="Choose or type words", help="Any word can be typed.",
     )  # fmt: skip
-    if named != tab.draft.words:
+    if named != tab.session.words:
         try:
-            old = tab.draft
-            tab.draft = LiveSession(named, old.extractor, old.learners, old.settings)
-            tab.next_word()
-        except TmlcdError as fault:
-            st.error(as_text(str(fault)), icon=":material/error:")
+            actions.name_words(tab, named)
+        except TmlcdError as error:
+            st.error(as_text(str(error)), icon=":material/error:")
 
 
 def edit_words(tab: TabState) -> None:
+    """Draw a field for a new word, and a button to remove each word."""
     session = tab.session
     st.text_input("New word", key=ADD, max_chars=40, on_change=add_word, args=(tab,), placeholder="type, then Enter")
     if session.started or len(session.words) <= 2:
@@ -64,40 +66,40 @@ def edit_words(tab: TabState) -> None:
         count = session.counts()[word]
         lost = f" and its {count} take{'s' * (count > 1)}" if count else ""
         st.button(
-            f"Remove “{as_text(word)}”{lost}", key=f"mic:remove:{word}", on_click=tab.act,
-            args=(tab.do, partial(LiveSession.remove_word, word=word)),
+            f"Remove “{as_text(word)}”{lost}", key=f"mic:remove:{word}", on_click=tab.run_action,
+            args=(tab.apply, partial(LiveSession.remove_word, word=word)),
         )  # fmt: skip
 
 
 def add_word(tab: TabState) -> None:
+    """Add the word in the text field, and empty the field."""
     word, st.session_state[ADD] = st.session_state[ADD], ""
     if word.strip():
-        tab.do(lambda session: setattr(tab, "word", session.add_word(word)))
+        actions.add_word(tab, word)
 
 
 def cut(tab: TabState) -> None:
-    """The words of a long take: hear them, drop what is wrong, keep the rest."""
-    if not tab.cut:
+    """Draw the words found in a long recording, to hear, drop or keep them."""
+    found, word = tab.teach.cut, tab.teach.word
+    if not found:
         return
-    word = as_text(tab.word)
     with st.container(border=True):
-        st.markdown(f"**{len(tab.cut)} words found.** Click to hear, drop what is wrong, keep the rest.")
-        shown = [Group("", cards(tab.cut.items(), tab.word))]
-        gallery(tab, "mic:cut", shown, tab.cut)
+        st.markdown(f"**{len(found)} words found.** Click to hear, drop what is wrong, keep the rest.")
+        gallery(tab, "mic:cut", [Group("", cards(found.items(), word))], found)
         with st.container(horizontal=True):
             st.button(
-                f"Keep {len(tab.cut)} as “{word}”", key="mic:keep", type="primary", icon=":material/check:",
-                on_click=tab.act, args=(tab.keep_cut, tab.word),
+                f"Keep {len(found)} as “{as_text(word)}”", key="mic:keep", type="primary", icon=":material/check:",
+                on_click=tab.run_action, args=(actions.keep_cut, tab, word),
             )  # fmt: skip
-            st.button("Drop all", key="mic:drop", icon=":material/close:", on_click=tab.cut.clear)
+            st.button("Drop all", key="mic:drop", icon=":material/close:", on_click=found.clear)
 
 
 def taught(tab: TabState) -> None:
-    """Every take that was taught, word by word."""
+    """Draw all takes with a word, taught or judged, grouped by word."""
     session = tab.session
     events = [event for event in session.events if event["do"] in ("teach", "judge")]
     if not events:
-        if not tab.cut:
+        if not tab.teach.cut:
             how_it_works()
         return
     st.subheader("What it has been taught")
@@ -114,6 +116,7 @@ def taught(tab: TabState) -> None:
 
 
 def how_it_works() -> None:
+    """Draw an explanation of the three steps."""
     with st.container(border=True):
         st.markdown(
             "#### In three steps\n"
@@ -127,15 +130,15 @@ def how_it_works() -> None:
 
 @st.fragment
 def gallery(tab: TabState, key: str, groups: list[Group], known: dict[str, Take], words: tuple[str, ...] = ()) -> None:
-    """Takes to hear, to move and to drop. Hearing one runs this part of the page alone."""
+    """Draw takes to hear, relabel and drop; hearing one reruns only this fragment. `known` holds the takes by id."""
     wish = take_gallery(key, groups, lambda name: known[name].wav(), words=words, drops=True)
     if wish is None:
         return
-    tab.said.clear()
-    if known is tab.cut:
-        tab.cut.pop(wish.id, None)
+    tab.messages.clear()
+    if known is tab.teach.cut:
+        known.pop(wish.id, None)
     elif wish.what == "drop":
-        tab.do(lambda session: session.drop(wish.id))
+        tab.apply(lambda session: session.drop(wish.id))
     else:
-        tab.do(lambda session: session.relabel(wish.id, wish.word))
+        tab.apply(lambda session: session.relabel(wish.id, wish.word))
     st.rerun()
