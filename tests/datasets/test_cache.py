@@ -322,8 +322,8 @@ def test_folder_follows_the_platform(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         (["a"], 0, "per_class=0"),
         (["a"], 1.5, "per_class=1.5"),
         ([], 5, r"\[\].*at least one"),
-        (["a", "a"], 5, "without duplicates"),
-        ("ab", 5, "a list of"),
+        (["a", "a"], 5, "no class twice"),
+        ("ab", 5, "a list with"),
     ],
 )
 def test_bad_requests(cache: FeatureCache, classes: list[str], per_class: int, match: str) -> None:

@@ -71,7 +71,7 @@ def load(
     """
     whole_number("per_class", per_class, 1)
     if isinstance(classes, str) or not len(classes) or len(set(classes)) != len(classes):
-        raise ConfigError(f"classes are {classes!r}; pass a list of at least one class without duplicates")
+        raise ConfigError(f"classes are {classes!r}; pass a list with at least one class and no class twice")
     if not 0 <= strength <= 1:
         raise ConfigError(f"strength is {strength}; choose a number from 0 (none) to 1 (full)")
     pipeline = _Pipeline(source, extractor, effect, seed)

@@ -155,7 +155,7 @@ def simulate_statistic(
     runs = whole_number("runs", runs, 1, RUNS[1])
     if runs * batches > MOST_BATCHES:
         raise ConfigError(
-            f"horizon={shown(horizon)} is too long for {runs:,} streams: give at most {MOST_BATCHES // runs * batch}"
+            f"horizon={shown(horizon)} is too long for {runs:,} streams: use at most {MOST_BATCHES // runs * batch}"
         )
     rng = np.random.default_rng(whole_number("random_state", random_state, 0))
     warm_hits = rng.binomial(warmup, accuracy, runs)

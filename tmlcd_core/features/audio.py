@@ -77,7 +77,7 @@ def _opened(source: str | Path | bytes | BinaryIO) -> Iterator[tuple[Any, str]]:
             raise
         except Exception as error:
             reason = getattr(error, "error_string", error)  # libsndfile's message without the object's address
-            raise AudioError(f"{name} cannot be decoded: give a wav, flac, ogg or mp3 ({reason})") from error
+            raise AudioError(f"{name} cannot be decoded: use a wav, flac, ogg or mp3 ({reason})") from error
 
 
 def make_clip(samples: ArrayLike, rate: int, sample_rate: int = 22_050, seconds: float = 1.0) -> NDArray[np.float32]:
@@ -110,11 +110,11 @@ def check_audio(samples: ArrayLike, rate: int) -> NDArray[np.float32]:
     if not MIN_RATE <= rate <= MAX_RATE:
         raise AudioError(f"the sample rate is {rate} Hz: record at {MIN_RATE} to {MAX_RATE} Hz")
     if array.ndim not in (1, 2) or array.dtype.kind not in "iuf":
-        raise AudioError(f"samples of type {array.dtype} and shape {array.shape}: give numbers (length, channels)")
+        raise AudioError(f"samples of type {array.dtype} and shape {array.shape}: use numbers (length, channels)")
     if array.ndim == 2 and not 1 <= array.shape[1] <= MAX_CHANNELS:
-        raise AudioError(f"{array.shape[1]} channels: give 1 to {MAX_CHANNELS}, as (length, channels)")
+        raise AudioError(f"{array.shape[1]} channels: use 1 to {MAX_CHANNELS}, as (length, channels)")
     if len(array) < MIN_SECONDS * rate:
-        raise AudioError(f"{len(array)} samples are {len(array) / rate:.4f} s: give at least {MIN_SECONDS} s")
+        raise AudioError(f"{len(array)} samples are {len(array) / rate:.4f} s: use at least {MIN_SECONDS} s")
     if not np.isfinite(array).all():
         raise AudioError("the samples contain NaN or infinite values: export the recording again")
     mono = _full_scale(array)
@@ -148,11 +148,11 @@ def _full_scale(array: NDArray) -> NDArray:
 
 def _check_header(rate: int, channels: int, kind: str, name: str) -> None:
     if kind not in FORMATS:
-        raise AudioError(f"{name} is of format {kind}: give a wav, flac, ogg or mp3 file")
+        raise AudioError(f"{name} is of format {kind}: use a wav, flac, ogg or mp3 file")
     if not MIN_RATE <= rate <= MAX_RATE:
         raise AudioError(f"{name} has a sample rate of {rate} Hz: record at {MIN_RATE} to {MAX_RATE} Hz")
     if channels > MAX_CHANNELS:
-        raise AudioError(f"{name} has {channels} channels: give at most {MAX_CHANNELS}")
+        raise AudioError(f"{name} has {channels} channels: use at most {MAX_CHANNELS}")
 
 
 def _frames(sound: Any, seconds: float, name: str) -> int:
@@ -161,7 +161,7 @@ def _frames(sound: Any, seconds: float, name: str) -> int:
     if frames * sound.channels > MAX_VALUES:
         raise AudioError(
             f"{name} has {sound.channels} channels at {sound.samplerate} Hz for {frames / sound.samplerate:.0f} s: "
-            "give mono or stereo"
+            "use mono or stereo"
         )
     return frames
 

@@ -65,11 +65,11 @@ def _opened(source: str | Path | bytes | BinaryIO) -> Iterator[Image]:
         except DataError:
             raise
         except Image.DecompressionBombError as error:
-            raise DataError(f"{name} has too many pixels: give at most {MAX_PIXELS // 10**6} megapixels") from error
+            raise DataError(f"{name} has too many pixels: use at most {MAX_PIXELS // 10**6} megapixels") from error
         except Exception as error:
             # Pillow's message for an unidentified image contains an object's address.
             reason = "no image" if isinstance(error, UnidentifiedImageError) else error
-            raise DataError(f"{name} cannot be decoded: give a jpg or png image ({reason})") from error
+            raise DataError(f"{name} cannot be decoded: use a jpg or png image ({reason})") from error
 
 
 def _decoded(image: Image) -> NDArray[np.uint8]:
@@ -126,7 +126,7 @@ def _check_size(image: Image, name: str) -> None:
     most = MAX_WEBP_PIXELS if image.format == "WEBP" else MAX_PIXELS
     if image.width * image.height > most:
         raise DataError(
-            f"{name} has {image.width}x{image.height} pixels: give an image of at most {most // 10**6} megapixels"
+            f"{name} has {image.width}x{image.height} pixels: use an image of at most {most // 10**6} megapixels"
         )
 
 
