@@ -1,6 +1,6 @@
 """TML-CD: tiny machine learning for concept drift (Disabato & Roveri).
 
-The names below are loaded when they are first asked for: `import tmlcd_core` alone costs next to nothing.
+The names below are imported on first use, so `import tmlcd_core` itself is fast.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m tmlcd_core`."""
+"""Entry point of `python -m tmlcd_core`."""
 
 import sys
 from typing import NoReturn
@@ -7,13 +7,13 @@ from tmlcd_core.interrupts import INTERRUPTED, leave_on_interrupt, raise_on_inte
 
 
 def run() -> NoReturn:
-    """Run one command as a process of its own: Ctrl-C never prints a traceback, not even while modules are imported."""
+    """Run the command line and exit; Ctrl-C never prints a traceback, not even during imports."""
     leave_on_interrupt()
     from tmlcd_core.cli import main
 
     raise_on_interrupt()
     code = main()
-    leave_on_interrupt(told=code == INTERRUPTED)  # whatever ends with the interpreter
+    leave_on_interrupt(told=code == INTERRUPTED)  # while the interpreter shuts down
     sys.exit(code)
 
 

@@ -1,6 +1,6 @@
-"""CapyMOA classifier: a learner of the core in CapyMOA's streams and evaluations.
+"""CapyMOA adapter: the learners as classifiers for CapyMOA's streams and evaluations.
 
-CapyMOA needs Java and pandas 2, so it has an environment of its own: `make capymoa-test` makes one.
+CapyMOA needs Java and pandas 2, so it is tested in a separate environment: `make capymoa-test` creates it.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ __all__ = ["TinyKNNClassifier"]
 
 
 class TinyKNNClassifier(Classifier):
-    """A learner of the core as a CapyMOA classifier.
+    """CapyMOA classifier that wraps a kNN learner of `tmlcd_core`.
 
-    It decides as the learner that was fitted to the first `initial` instances. Classes are CapyMOA's label indices.
+    It gives the same predictions as the learner fitted to the first `initial` instances. Classes are CapyMOA's label
+    indices.
 
     Parameters
     ----------
     schema
         CapyMOA's schema of the stream, `stream.get_schema()`.
     learner
-        Any learner of `tmlcd_core` with a T, such as `ActiveTinyKNN()`; None is `HybridTinyKNN()`.
+        Any kNN learner of `tmlcd_core`, such as `ActiveTinyKNN()`; None means `HybridTinyKNN()`.
     initial
-        Instances of the configuration stage: all are stored, then condensed.
+        Number of instances of the configuration stage: all are stored, then condensed.
 
     Examples
     --------
@@ -56,7 +57,7 @@ class TinyKNNClassifier(Classifier):
 
     @property
     def learner(self) -> StreamLearner | None:
-        """The core's learner: its T, statistic and alarm; None before the first instance."""
+        """The wrapped learner with its T, statistic and alarm; None before the first instance."""
         return self._online.learner
 
     def train(self, instance: Any) -> None:
@@ -64,10 +65,10 @@ class TinyKNNClassifier(Classifier):
         self._online.learn(instance.x, int(instance.y_index))
 
     def predict(self, instance: Any) -> int | None:
-        """The predicted label index; None before the first instance."""
+        """Return the predicted label index; None before the first instance."""
         return self._online.predict(instance.x)
 
     def predict_proba(self, instance: Any) -> NDArray[np.float64] | None:
-        """Share of the neighbours' votes of every label index (classes,); None before the first instance."""
+        """Return the share of the votes for each label index, shape (classes,); None before the first instance."""
         shares = self._online.predict_proba(instance.x)
         return np.array([shares.get(i, 0.0) for i in range(self.schema.get_num_classes())]) if shares else None

@@ -1,6 +1,6 @@
-"""What a learner made of the true changes of a stream: detection delay, false alarms and recovery.
+"""Change-detection metrics against the true changes of a stream: delay, false alarms and recovery.
 
-The only place with these rules: `evaluate`, the player's table, the command line and the notebooks all ask `judge`.
+All these metrics are computed here: `evaluate`, the player's table, the command line and the notebooks call `judge`.
 """
 
 from __future__ import annotations
@@ -19,22 +19,24 @@ RECOVERED = 0.95  # share of the accuracy before the change at which a learner c
 
 @dataclass(frozen=True)
 class ChangeOutcome:
-    """One true change as one learner met it; sample numbers count from 0.
+    """Outcome of one true change for one learner; sample numbers count from 0.
 
     Parameters
     ----------
     change, end
-        First sample of the new concept, and the first from which on it is alone (`end == change`: abrupt).
+        First sample of the new concept, and the first sample from which only the new concept occurs (`end == change`:
+        abrupt change).
     stop
         First sample of the next change, or the length of the stream.
     detection
-        Number of the alarm that detects the change: the first one in `change <= alarm < stop`. None: missed.
+        Index of the alarm that detects the change: the first with `change <= alarm < stop`. None: missed.
     delay
         Samples from the change to that alarm.
     fell
-        First sample at which the accuracy over the last 100 was below the level of recovery; None if it never was.
+        First sample at which the accuracy over the last 100 samples was below the recovery level; None if never.
     back
-        First sample after it at which that accuracy, all 100 after `end`, was at the level again; None if it never was.
+        First sample after `fell` at which the accuracy over the last 100 samples, all after `end`, reached the recovery
+        level again; None if never.
     """
 
     change: int
@@ -47,15 +49,15 @@ class ChangeOutcome:
 
     @property
     def alone(self) -> int:
-        """First sample whose last 100 are all of the new concept alone."""
+        """First sample at which the last 100 samples all belong to the new concept."""
         return self.end + TAPS - 1
 
     @property
     def recovery(self) -> float:
-        """Samples until the learner recovered: 0 if its accuracy did not fall; nan if it never did or nobody can tell.
+        """Number of samples until the learner recovered: 0 if its accuracy did not fall, nan if unknown or never.
 
-        They count from the change. An accuracy that falls only after 100 samples of the new concept alone does so for
-        another reason (by chance, or because an alarm made the learner forget): then they count from the fall.
+        They count from the change. If the accuracy falls only after 100 samples of the new concept, the change is not
+        the cause (but chance, or an alarm that made the learner forget): then they count from the fall.
         """
         if self.fell is None:
             return 0.0 if self.alone < self.stop else math.nan
@@ -66,20 +68,20 @@ class ChangeOutcome:
 
     @property
     def unrecovered(self) -> bool:
-        """Whether the accuracy fell and was not back before the next change or the end."""
+        """True if the accuracy fell and did not recover before the next change or the end."""
         return self.fell is not None and self.back is None
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The alarms of one learner, and its outcome at every change.
+    """Alarms of one learner and its outcome for every change.
 
     Parameters
     ----------
     alarms
         Samples at which an alarm was raised.
     false
-        Those that neither detect a change nor come while one goes on.
+        False alarms: those that neither detect a change nor occur during one.
     outcomes
         One for each change.
     """
@@ -90,25 +92,27 @@ class Judgement:
 
     @property
     def delay(self) -> float:
-        """Mean over the detected changes; nan if none is."""
+        """Mean delay over the detected changes in samples; nan if none was detected."""
         return mean([outcome.delay for outcome in self.outcomes if outcome.delay is not None])
 
     @property
     def missed(self) -> int:
+        """Number of changes without an alarm."""
         return sum(outcome.detection is None for outcome in self.outcomes)
 
     @property
     def recovery(self) -> float:
-        """Mean over the changes from which the learner recovered; nan if there is none."""
+        """Mean recovery in samples over the changes from which the learner recovered; nan if there are none."""
         found = [outcome.recovery for outcome in self.outcomes]
         return mean([samples for samples in found if not math.isnan(samples)])
 
     @property
     def unrecovered(self) -> int:
+        """Number of changes from which the learner did not recover."""
         return sum(outcome.unrecovered for outcome in self.outcomes)
 
     def until(self, sample: int) -> Judgement:
-        """What is known at a sample: the judgement of the run up to and including it."""
+        """Return the judgement of the run up to and including `sample`."""
 
         def known(value: int | None) -> int | None:
             return value if value is not None and value <= sample else None
@@ -131,7 +135,7 @@ class Judgement:
         return Judgement(_up_to(self.alarms, sample), _up_to(self.false, sample), tuple(outcomes))
 
     def events(self) -> list[int]:
-        """The samples at which anything of `until` changes, in order, the first sample among them."""
+        """Return the samples at which the result of `until` changes, in ascending order, including sample 0."""
         found: set[int | None] = {0, *self.alarms}
         for one in self.outcomes:
             found |= {one.change, one.fell, one.back, one.alone, one.stop - 1}
@@ -145,23 +149,24 @@ def judge(
     changes: Sequence[int] = (),
     ends: Sequence[int] | None = None,
 ) -> Judgement:
-    """Judge a learner's alarms and accuracy by the true changes of the stream.
+    """Evaluate a learner's alarms and accuracy against the true changes of the stream.
 
-    The level of recovery is 95 % of the accuracy of the concept before the change.
+    The recovery level is 95 % of the accuracy on the concept before the change.
 
     Parameters
     ----------
     correct
-        Shape (n,): whether each sample was predicted right.
+        Whether each sample was predicted correctly, bool (n,).
     alarms
         Samples at which the learner raised an alarm, in order.
     changes, ends
-        First sample of each new concept, and from where on it is alone; the same unless given.
+        First sample of each new concept, and the first sample from which only the new concept occurs; by default the
+        same.
 
     Returns
     -------
     Judgement
-        Alarms told apart, and for each change its delay and recovery.
+        False alarms, and delay and recovery of each change.
 
     Examples
     --------
@@ -193,13 +198,13 @@ def judge(
 
 
 def mean(values: ArrayLike) -> float:
-    """The mean; nan of nothing."""
+    """Return the mean; nan if there are no values."""
     array = np.asarray(values, np.float64)
     return float(array.mean()) if array.size else math.nan
 
 
 def _first(where: NDArray[np.bool_], begin: int) -> int | None:
-    """Index of the first True from `begin` on."""
+    """Index of the first True from `begin` on; None if there is none."""
     found = np.flatnonzero(where[begin:])
     return begin + int(found[0]) if len(found) else None
 

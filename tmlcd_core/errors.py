@@ -1,37 +1,37 @@
-"""One root exception; every message names the offending value and says what to do."""
+"""Exceptions of tmlcd_core; every message names the invalid value and a remedy."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 class TmlcdError(Exception):
-    """Root of every error that tmlcd_core raises on purpose.
+    """Base class of all errors raised by tmlcd_core.
 
-    `remedy` are settings that would help, if there are any: a page can offer them as a button.
+    `remedy` maps settings to values that would solve the problem; a page can offer them as a button.
 
     >>> ConfigError("classes=2: at least 3 are needed", remedy={"classes": 3}).remedy
     {'classes': 3}
     """
 
     def __init__(self, *args: object, remedy: Mapping[str, Any] | None = None, **named: Any) -> None:
-        super().__init__(*args, **named)  # an ImportError has a name
+        super().__init__(*args, **named)  # an ImportError accepts `name`
         self.remedy = dict(remedy or {})
 
 
 class ConfigError(TmlcdError, ValueError):
-    """A setting is out of its range or of the wrong kind."""
+    """A setting is out of range or has the wrong type."""
 
 
 class DataError(TmlcdError, ValueError):
-    """Features, labels, an image or a folder cannot be used as given."""
+    """Features, labels, an image or a folder cannot be used."""
 
 
 class AudioError(DataError):
-    """A clip cannot be decoded, or what it holds is not one usable second of sound."""
+    """A clip cannot be decoded or contains no usable sound."""
 
 
 class ExportError(TmlcdError, ValueError):
-    """A model or a configuration that the C export cannot express, or that a board cannot hold."""
+    """The C export does not support a model or setting, or the board's memory is too small."""
 
 
 class MissingPackageError(TmlcdError, ImportError):

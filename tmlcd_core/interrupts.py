@@ -1,4 +1,4 @@
-"""Ctrl-C without a traceback: one line, and exit code 130."""
+"""Ctrl-C (SIGINT) handling: one line on standard error instead of a traceback, and exit code 130."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 INTERRUPTED = 130  # exit code of a program that was ended by SIGINT (128 + 2)
-PATIENCE = 5.0  # s after which an interrupt that a library has swallowed ends the process all the same
+PATIENCE = 5.0  # s after which the process ends even if a library has suppressed the KeyboardInterrupt
 
 
 def leave_on_interrupt(told: bool = False) -> None:
-    """End the process at once on Ctrl-C, where there is nothing to clean up: while it imports, or ends.
+    """End the process immediately on Ctrl-C, for phases without clean-up: imports and shutdown.
 
-    A KeyboardInterrupt that is raised in the middle of an import is printed, or taken for another fault. What ignores
-    SIGINT, as a background job of a shell does, goes on ignoring it. `told`: the line has been written already.
+    A KeyboardInterrupt raised during an import would print a traceback or look like another error. A process that
+    ignores SIGINT, such as a background job of a shell, continues to ignore it. Set `told` if the message is already
+    written.
     """
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _leave_silently if told else _leave)
@@ -27,7 +28,7 @@ def leave_on_interrupt(told: bool = False) -> None:
 
 
 def raise_on_interrupt() -> None:
-    """Raise a KeyboardInterrupt on Ctrl-C, and end the process on the second one or PATIENCE seconds later."""
+    """Raise a KeyboardInterrupt on Ctrl-C; end the process on a second Ctrl-C or after PATIENCE seconds."""
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, _interrupt)
         sys.unraisablehook = _unraisable
@@ -35,10 +36,10 @@ def raise_on_interrupt() -> None:
 
 @contextmanager
 def interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment, so that processes that are started meanwhile ignore it for ever.
+    """Context manager that ignores Ctrl-C, so that worker processes started within it always ignore it.
 
-    A terminal sends it to worker processes, too, and those would print tracebacks of their own; the main process ends
-    them. (A blocked signal would not be lost, but joblib starts its workers with an empty mask.)
+    A terminal also sends Ctrl-C to worker processes, which would print their own tracebacks; the main process ends
+    them. (Blocking the signal does not work: joblib starts its workers with an empty signal mask.)
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -54,12 +55,12 @@ def _interrupt(*_: Any) -> NoReturn:
     signal.signal(signal.SIGINT, _leave)
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, PATIENCE)
-    threading.excepthook = lambda _: None  # of threads whose work is taken away, as joblib's
+    threading.excepthook = lambda _: None  # no tracebacks from threads that lose their work, such as joblib's
     raise KeyboardInterrupt
 
 
 def _unraisable(lost: Any) -> None:
-    """End the process if Python has dropped a KeyboardInterrupt, as it does when one is raised in a callback."""
+    """End the process if Python has discarded a KeyboardInterrupt, for example one raised in a callback."""
     if lost.exc_type is KeyboardInterrupt:
         _leave()
     sys.__unraisablehook__(lost)

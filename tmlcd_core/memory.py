@@ -1,4 +1,4 @@
-"""Memory that the process has freed and the C library keeps."""
+"""Return of freed memory to the operating system."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 
 def give_back() -> None:
-    """Give freed memory back to the system: glibc keeps it per thread, hundreds of megabytes after large images."""
+    """Return freed memory to the system (malloc_trim): glibc keeps hundreds of megabytes after large images."""
     if (trim := _malloc_trim()) is not None:
         trim(0)
 
 
 @cache
 def _malloc_trim() -> Any:
-    """glibc's function; None with another C library."""
+    """glibc's malloc_trim; None with another C library."""
     try:
         return ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):

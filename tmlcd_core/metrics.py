@@ -1,4 +1,4 @@
-"""The paper's accuracy curve, for metrics and for charts."""
+"""Accuracy curve of the paper, for metrics and charts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ TAPS = 100  # samples that the accuracy is averaged over (paper, Sec. 7.5)
 
 
 def accuracy_curve(correct: ArrayLike, taps: int = TAPS) -> NDArray[np.float64]:
-    """The accuracy over the last `taps` samples: the hits convolved with `taps` values of `1 / taps`.
+    """Moving average of `correct`, shape (n,), over the last `taps` samples; return float64 (n,).
 
-    The first `taps - 1` samples have no full window behind them and are nan.
+    The first `taps - 1` values are nan because their window is not full.
 
     >>> accuracy_curve([1, 1, 0, 1], taps=2).tolist()
     [nan, 1.0, 0.5, 0.5]

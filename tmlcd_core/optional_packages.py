@@ -1,4 +1,4 @@
-"""Optional packages: the extra that brings each, and an error that names the install command where one is missing."""
+"""Optional packages: the extra that installs each, and an error with the install command if one is missing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 from tmlcd_core.errors import MissingPackageError
 
-# module: (its name on PyPI, the extra of tmlcd-core that brings it); pyproject.toml holds the versions
+# module: (name on PyPI, extra of tmlcd-core that installs it); pyproject.toml has the versions
 PACKAGES = {
     "PIL": ("pillow", "data"),
     "capymoa": ("capymoa", "capymoa"),
@@ -25,7 +25,7 @@ PACKAGES = {
 
 
 def missing_package(module: str) -> str | None:
-    """What to install before `module` can be imported; None where it is installed.
+    """Return a message with the install command for `module`; None if it is installed.
 
     Examples
     --------
@@ -39,6 +39,6 @@ def missing_package(module: str) -> str | None:
 
 
 def require(module: str) -> None:
-    """Raise a MissingPackageError with the install command unless `module` is installed; stands before its import."""
+    """Raise a MissingPackageError with the install command if `module` is not installed; call it before the import."""
     if message := missing_package(module):
         raise MissingPackageError(message, name=module)

@@ -1,4 +1,4 @@
-"""How long work tells what it is doing: a callable that takes (done, total, what)."""
+"""Progress reports of long tasks: a callable with the arguments (done, total, what)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import time
 from collections.abc import Callable
 
 Progress = Callable[[int, int, str], None]
-_bar_is_open = False  # whether standard error stands at the end of a bar that will be drawn again
+_bar_is_open = False  # True while the last line on standard error is an unfinished progress bar
 
 
 def silent(done: int, total: int, what: str) -> None:
-    """The default of every `progress` parameter."""
+    """Report nothing: the default of every `progress` parameter."""
 
 
 def terminal_bar(delay: float = 2.0) -> Progress:
-    """A bar on standard error, shown only for work that takes longer than `delay` seconds."""
+    """Return a progress bar on standard error, shown only for tasks longer than `delay` seconds."""
     started = time.monotonic()
     shown = 0.0
     last = 0
@@ -24,7 +24,7 @@ def terminal_bar(delay: float = 2.0) -> Progress:
         global _bar_is_open
         nonlocal shown, started, last
         now = time.monotonic()
-        if done < last:  # another piece of work begins
+        if done < last:  # a new task begins
             started = now
         last = done
         finished = done >= total
@@ -43,7 +43,7 @@ def terminal_bar(delay: float = 2.0) -> Progress:
 
 
 def fresh_line() -> None:
-    """Leave an open bar as it is and go to the next line, so that something else can be said."""
+    """End the line of an unfinished progress bar, so that other output starts on a new line."""
     global _bar_is_open
     if _bar_is_open:
         sys.stderr.write("\n")

@@ -1,7 +1,8 @@
-"""River-native learners and CUSUM test, under the names of the core's: `from tmlcd_core import river`.
+"""river adapter: the learners and the CUSUM test as river estimators with the same names.
 
-Use them in pipelines, in `river.evaluate.progressive_val_score` and in `river.drift.DriftRetrainingClassifier`. A
-classifier decides as the core's learner of the same name that was fitted to the first `initial` samples.
+Import it with `from tmlcd_core import river` and use the estimators in pipelines, in
+`river.evaluate.progressive_val_score` and in `river.drift.DriftRetrainingClassifier`. A classifier gives the same
+predictions as the `tmlcd_core` learner of the same name fitted to the first `initial` samples.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ __all__ = ["ActiveTinyKNN", "CondensingInTime", "GeneralizedCusum", "HybridTinyK
 
 
 class StreamClassifier(base.Classifier):
-    """A learner of the core as a river classifier; a subclass makes the learner in `_new_learner`.
+    """Base class of the river classifiers; a subclass creates the `tmlcd_core` learner in `_new_learner`.
 
-    Features are numbers by name. One that is missing counts as 0, as in river's own kNN; new ones may appear at any
-    time. Labels are ints, strings or bools.
+    Features are a mapping from names to numbers. A missing feature counts as 0, as in river's own kNN; new features
+    may appear at any time. Labels are ints, strings or bools.
     """
 
     def __init__(self, initial: int):
@@ -45,33 +46,31 @@ class StreamClassifier(base.Classifier):
 
     @property
     def learner(self) -> learners.StreamLearner | None:
-        """The core's learner: its T, statistic and alarm; None before the first sample."""
+        """The wrapped learner with its T, statistic and alarm; None before the first sample."""
         return self._online.learner
 
     def memory_bytes(self) -> int:
-        """Bytes on the device of the stored samples, 32 bits a number."""
+        """Return the size of the stored samples on the device in bytes, 32 bits per number."""
         return 0 if self.learner is None else self.learner.memory_bytes()
 
     def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
         """Learn one sample with its label."""
         numbers = {name: _number(name, value) for name, value in x.items()}
-        if new := sorted(
-            numbers.keys() - self._columns.keys(), key=repr
-        ):  # an order that the mapping's does not change
+        if new := sorted(numbers.keys() - self._columns.keys(), key=repr):  # independent of the mapping's order
             self._columns.update(zip(new, range(len(self._columns), len(self._columns) + len(new)), strict=True))
             self._online.widen(len(self._columns))
         self._online.learn(self._row(numbers), y)
 
     def predict_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:
-        """The predicted label; None before the first sample."""
+        """Return the predicted label; None before the first sample."""
         return self._online.predict(self._row(x))
 
     def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:
-        """Share of the neighbours' votes of each known label; empty before the first sample."""
+        """Return the share of the votes for each known label; empty before the first sample."""
         return self._online.predict_proba(self._row(x))
 
     def _row(self, x: Mapping[Any, Any]) -> NDArray[np.float64]:
-        """Features (d,) in the order of the known columns; an unknown feature is 0 in all stored samples."""
+        """Features (d,) in the order of the known columns; unknown features are ignored."""
         row = np.zeros(len(self._columns))
         for name, value in x.items():
             if (column := self._columns.get(name)) is not None:
@@ -80,7 +79,7 @@ class StreamClassifier(base.Classifier):
 
 
 class CondensingInTime(StreamClassifier):
-    """Condensing-in-Time (CIT): every misclassified sample joins the stored samples T.
+    """Condensing-in-Time (CIT): adds every misclassified sample to the training set T.
 
     Parameters
     ----------
@@ -124,7 +123,7 @@ class CondensingInTime(StreamClassifier):
 
 
 class ActiveTinyKNN(StreamClassifier):
-    """Active Tiny kNN: the stored samples T are rebuilt from a window of the newest ones at a detected change.
+    """Active Tiny kNN: rebuilds the training set T from a window of the newest samples at a detected change.
 
     Parameters
     ----------
@@ -173,7 +172,7 @@ class ActiveTinyKNN(StreamClassifier):
 
 
 class HybridTinyKNN(StreamClassifier):
-    """Hybrid Tiny kNN: errors join the stored samples T, and those older than a detected change leave it.
+    """Hybrid Tiny kNN: adds errors to the training set T and removes samples older than a detected change.
 
     Parameters
     ----------
@@ -230,14 +229,14 @@ class HybridTinyKNN(StreamClassifier):
 class GeneralizedCusum(base.BinaryDriftAndWarningDetector):
     """Generalized CUSUM test on the errors of a classifier: 1 is an error, 0 a correct prediction.
 
-    After an alarm the test starts again with the next value.
+    After an alarm the test restarts with the next value.
 
     Parameters
     ----------
     threshold, batch, warmup, direction, likelihood, spacing, gap, margin
         As in `tmlcd_core.GeneralizedCusum`.
     warning_threshold
-        Statistic from which on there is a warning, below `threshold`.
+        Statistic at which a warning is raised, below `threshold`.
 
     Examples
     --------
@@ -277,23 +276,23 @@ class GeneralizedCusum(base.BinaryDriftAndWarningDetector):
         self._test = cusum.GeneralizedCusum(threshold, batch, warmup, direction, likelihood, spacing, gap, margin)
 
     def update(self, x: bool) -> None:
-        """Take in whether a prediction was wrong (1) or correct (0)."""
+        """Add one prediction: wrong (1) or correct (0)."""
         self._drift_detected = self._test.update(not x)
         self._warning_detected = not self._drift_detected and self._test.statistic >= self.warning_threshold
 
     @property
     def statistic(self) -> float:
-        """g_t now; nan while warming up."""
+        """Current statistic g_t; nan during the warm-up."""
         return self._test.statistic
 
     @property
     def change_time(self) -> int:
-        """After an alarm, the estimated start of the change: the number of its first value, counted from 0."""
+        """After an alarm, the estimated start of the change: index of its first value, counted from 0."""
         return self._test.change_time
 
 
 def _change_detector(detector: Any, direction: str) -> Any:
-    """A detector of river's or of the core's, as the core's learners take it."""
+    """Convert a river detector to a `ChangeDetector`; return a `ChangeDetector` or None unchanged."""
     if detector is None or (isinstance(detector, ChangeDetector) and not isinstance(detector, base.Base)):
         return detector
     return RiverDetector(detector, direction)

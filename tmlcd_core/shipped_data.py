@@ -1,4 +1,4 @@
-"""The folder of the shipped data: a wheel holds it inside the package, the repository beside it."""
+"""Folder of the shipped data: inside the package in a wheel, next to the package in the repository."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The one gate for arrays: what passes is float32, two-dimensional, finite; labels are ints or strings."""
+"""Validation of features, labels and settings: features become finite float32 (n, d), labels ints or strings."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ LONGEST_SHOWN = 120  # characters of a value in an error message
 
 
 class NotNumbers(DataError, TypeError):
-    """Features that cannot be turned into numbers; a TypeError too, as numpy's users expect."""
+    """Features that cannot be converted to numbers; also a TypeError, as in numpy."""
 
 
 def as_features(X: Any, n_features: int | None = None, owner: str = "the model") -> NDArray[np.float32]:
-    """X as a C-contiguous float32 array (n, d) of finite numbers."""
+    """Check X and return it as a read-only, C-contiguous, finite float32 array (n, d).
+
+    `n_features` is the required d, `owner` the name of the model in the error message.
+    """
     refuse_masked("X", X)
     array = X if isinstance(X, np.ndarray) and X.dtype == np.float32 else _numeric(X)
     if array.ndim != 2:
@@ -32,7 +35,7 @@ def as_features(X: Any, n_features: int | None = None, owner: str = "the model")
     for size, what in zip(array.shape, ("sample", "feature"), strict=True):
         if size == 0:
             shown = f"(shape={array.shape})"
-            raise DataError(f"Found array with 0 {what}(s) {shown} while a minimum of 1 is required: give at least one")
+            raise DataError(f"Found array with 0 {what}(s) {shown} while a minimum of 1 is required: pass at least one")
     if n_features is not None and array.shape[1] != n_features:
         raise DataError(f"X has {array.shape[1]} features, but {owner} is expecting {n_features} features as input")
     _refuse_non_finite(array)
@@ -40,7 +43,7 @@ def as_features(X: Any, n_features: int | None = None, owner: str = "the model")
         result = np.ascontiguousarray(array, dtype=np.float32)
     if result is not array and array.dtype != np.float32:
         _refuse_non_finite(result, " once stored as float32", "scale the features down")
-    # read-only, so that nobody changes a caller's array, and the compiled code sees one type of array
+    # read-only: protects the caller's array, and the compiled code gets one array type only
     result = result.view()
     result.flags.writeable = False
     return result
@@ -53,25 +56,25 @@ def _numeric(X: Any) -> NDArray:
         array = np.asarray(X)
     except ValueError as error:
         raise DataError(
-            f"X is not a rectangular array of numbers ({error}): give every sample the same length"
+            f"X is not a rectangular array of numbers ({error}): all samples need the same length"
         ) from error
     if array.dtype.kind == "O":
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise NotNumbers(f"X does not hold numbers only: {error}") from error
+            raise NotNumbers(f"X contains values that are not numbers: {error}") from error
     if array.dtype.kind == "c":
         raise DataError("Complex data not supported: take real and imaginary parts as separate features")
     if array.dtype.kind not in "fiub":
-        raise DataError(f"X does not hold numbers: its type is {array.dtype}")
+        raise DataError(f"X has the type {array.dtype}: convert it to numbers")
     return array
 
 
 def refuse_masked(name: str, values: Any) -> None:
-    """Raise a DataError for a masked array, or a list with one in it: numpy would use the values under the mask."""
+    """Raise a DataError for a masked array or a list that contains one: numpy would use the masked values."""
     parts = values if isinstance(values, list | tuple) else (values,)
     if any(isinstance(part, np.ma.MaskedArray) for part in parts):
-        raise DataError(f"{name} is a masked array: give {name}.filled(value), or leave the masked samples out")
+        raise DataError(f"{name} is a masked array: pass {name}.filled(value), or remove the masked samples")
 
 
 def _refuse_non_finite(array: NDArray, when: str = "", advice: str = "drop or repair such samples") -> None:
@@ -86,14 +89,17 @@ def _refuse_non_finite(array: NDArray, when: str = "", advice: str = "drop or re
 
 
 def as_labels(y: Any, n: int | None = None, missing: bool = False) -> tuple[NDArray, NDArray[np.bool_]]:
-    """Labels as an int or string array, and which of them are there (None and NaN are missing, where allowed)."""
+    """Check y and return it as an int or string array, shape (n,), with a mask of the labels that are present.
+
+    `n` is the required length. None and NaN are missing labels, allowed if `missing` is set.
+    """
     if y is None:
         if missing and n is not None:
             return np.zeros(n, np.int64), np.zeros(n, bool)
         raise DataError("This estimator requires y to be passed, but the target y is None")
     refuse_masked("y", y)
     kind = getattr(y, "dtype", None)
-    try:  # a list keeps its objects: numpy would turn ["a", 1] into strings; and pandas has types that numpy has not
+    try:  # object dtype for lists, because numpy would turn ["a", 1] into strings, and for types that only pandas has
         array = np.asarray(y, dtype=kind if isinstance(kind, np.dtype) else object)
     except (TypeError, ValueError) as error:
         raise DataError(f"y is not a flat list of labels ({error})") from error
@@ -117,12 +123,12 @@ def as_labels(y: Any, n: int | None = None, missing: bool = False) -> tuple[NDAr
 def _is_missing(label: Any) -> bool:
     try:
         return label is None or bool(label != label)
-    except TypeError:  # pandas' NA: not even unequal to itself
+    except TypeError:  # pandas' NA has no truth value
         return True
 
 
 def _one_kind(array: NDArray, present: NDArray[np.bool_]) -> NDArray:
-    """Labels of one kind, sortable: int64 or str. Missing ones get a filler."""
+    """Labels of one sortable type, int64 or str; missing labels get a placeholder."""
     if array.dtype.kind == "O":
         values = array[present].tolist()
         kinds = {"string" if isinstance(v, str) else "number" for v in values}
@@ -135,7 +141,7 @@ def _one_kind(array: NDArray, present: NDArray[np.bool_]) -> NDArray:
     elif array.dtype.kind == "f":
         array = np.where(present, array, 0.0)
     if array.dtype.kind == "f" and len(bad := array[~np.isfinite(array) | (array != np.round(array))]):
-        raise DataError(f"Unknown label type: continuous; labels are ints or strings, not such as {bad[0].item()!r}")
+        raise DataError(f"Unknown label type: continuous; labels must be ints or strings, not {bad[0].item()!r}")
     if array.dtype.kind in "fu":
         if len(bad := array[np.abs(array) >= 2**63]):
             raise DataError(f"label {bad[0].item()!r} does not fit 64 bits: use smaller ints, or strings")
@@ -153,7 +159,7 @@ def _warn_column_vector() -> None:
 
 
 def whole_number(name: str, value: Any, low: int, high: float = math.inf) -> int:
-    """Return `value` as an int in low..high, or raise a ConfigError that names it."""
+    """Return `value` as an int in low..high, or raise a ConfigError with `name` and value."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or not low <= value <= high:
         limit = f" and at most {high}" if high < math.inf else ""
@@ -162,21 +168,20 @@ def whole_number(name: str, value: Any, low: int, high: float = math.inf) -> int
 
 
 def real_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
-    """Return `value` as a float in low..high, which may be infinite, or raise a ConfigError that names it."""
+    """Return `value` as a float in low..high, or raise a ConfigError with `name` and value; limits may be infinite."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise ConfigError(f"{name}={shown(value)} must be a number")
     try:
         number = float(value)
     except OverflowError as error:
-        raise ConfigError(
-            f"{name}={shown(value)} is too large: give a number below {sys.float_info.max:.1g}"
-        ) from error
-    if not low <= number <= high:  # nan, too
+        raise ConfigError(f"{name}={shown(value)} is too large: use a number below {sys.float_info.max:.1g}") from error
+    if not low <= number <= high:  # also false for nan
         raise ConfigError(f"{name}={shown(value)} must lie between {low} and {high}")
     return number
 
 
 def one_of(name: str, value: Any, choices: Collection[str]) -> str:
+    """Return `value` if it is one of `choices`, or raise a ConfigError with `name` and value."""
     if not isinstance(value, str) or value not in choices:
         raise ConfigError(f"{name}={shown(value)} must be one of {', '.join(map(repr, choices))}")
     return value

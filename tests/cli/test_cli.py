@@ -166,7 +166,7 @@ def test_a_damaged_cache_is_a_warning_of_one_line(
     out, err = capsys.readouterr()
     assert json.loads(out)["rows"] == {"0": 3}
     (line,) = [line for line in err.splitlines() if line.startswith("warning: ")]
-    assert "damaged" in line and "made again" in line
+    assert "damaged" in line and "computed again" in line
 
 
 def test_names_that_the_terminal_cannot_show(tmp_path: Path, clips: Path) -> None:

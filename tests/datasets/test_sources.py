@@ -467,7 +467,7 @@ def test_the_pack_of_the_project_is_todays() -> None:
 def test_pack_failures(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="data pack --out"):
         load_pack(tmp_path)
-    with pytest.raises(ConfigError, match="at least two to begin with"):
+    with pytest.raises(ConfigError, match="at least two initial words"):
         make_pack(tmp_path, Tones(), Extractor(), ("a", "b"))
     with pytest.raises(DataError, match="the pack needs 1600"):
         make_pack(tmp_path, Tones(), Extractor(), ("a", "b", "c"))

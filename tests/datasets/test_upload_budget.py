@@ -225,7 +225,7 @@ def test_many_channels_of_silence_are_refused_by_the_header():
     """A flac of some kilobytes that would be hundreds of megabytes of samples."""
     soundfile.write(buffer := io.BytesIO(), np.zeros((30 * 96_000, 8), np.int16), 96_000, format="FLAC")
     assert len(buffer.getvalue()) < 200_000
-    with pytest.raises(AudioError, match="8 channels at 96000 Hz for 30 s: give mono or stereo"):
+    with pytest.raises(AudioError, match="8 channels at 96000 Hz for 30 s: use mono or stereo"):
         read_sound(buffer.getvalue(), 30.1)
     with pytest.raises(AudioError, match="silent"):
         load_clip(buffer.getvalue())  # a second of it may be read

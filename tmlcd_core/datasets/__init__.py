@@ -1,4 +1,4 @@
-"""Where data come from: speech made on the spot, images, own folders, synthetic streams; and features."""
+"""Data sources (synthetic speech, images, folders, points) and their features."""
 
 from tmlcd_core.datasets.cache import CacheWarning, FeatureCache, cache_folder
 from tmlcd_core.datasets.dataset import Dataset, Kind, PartialSource, PreparedSource, Source

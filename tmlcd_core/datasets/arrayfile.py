@@ -1,7 +1,6 @@
-"""A file of named arrays that knows when it is damaged: a line with a digest, a line of JSON, raw numbers.
+"""File format for named arrays with a checksum: a line with a digest, a line of JSON, raw numbers.
 
-`.npz` has no digest of its own and may hold pickles; here a reader gets exactly what was written, or a
-`DataError`.
+`.npz` has no checksum and may contain pickles; here a reader gets exactly what was written, or a `DataError`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from tmlcd_core.errors import DataError
 
 MAGIC = b"tmlcd-arrays 1 "
 DIGEST_BYTES = 16  # blake2b: 0.5 GB/s or more on any processor, 30 ms for 3 x 1,600 x 715 floats
-ALIGN = 64  # bytes; the first number starts on this boundary, so that no array is read unaligned
+ALIGN = 64  # bytes; arrays start on this boundary, so that none is read unaligned
 TEMPORARY = ".writing-"
 
 _DIGEST_AT = len(MAGIC)
@@ -30,10 +29,10 @@ _KINDS = "biufU"  # booleans, integers, floats, text: nothing that could be a pi
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, NDArray], meta: Mapping[str, Any] | None = None) -> int:
-    """Write `arrays` and `meta` (JSON values) to `path`, all or nothing; the size in bytes.
+    """Write `arrays` and `meta` (JSON values) atomically to `path`; return the size in bytes.
 
-    The file is written beside its place under a temporary name, forced to disk and renamed: a reader, or a
-    machine that stops in the middle, sees the old file or the new one.
+    The file is written to the same folder under a temporary name, flushed to disk and renamed: a reader always sees
+    the old or the new file, even after a crash.
 
     Examples
     --------
@@ -48,7 +47,7 @@ def write_arrays(path: str | Path, arrays: Mapping[str, NDArray], meta: Mapping[
     solid = {name: np.ascontiguousarray(a) for name, a in arrays.items()}
     for name, a in solid.items():
         if a.dtype.kind not in _KINDS:
-            raise DataError(f"array {name!r} has dtype {a.dtype}, which cannot be stored; give numbers or text")
+            raise DataError(f"array {name!r} has dtype {a.dtype}, which cannot be stored; use numbers or text")
     header = json.dumps(
         {"meta": dict(meta or {}), "arrays": [[n, a.dtype.str, list(a.shape)] for n, a in solid.items()]}
     ).encode()
@@ -78,7 +77,7 @@ def write_arrays(path: str | Path, arrays: Mapping[str, NDArray], meta: Mapping[
 
 
 def read_arrays(path: str | Path) -> tuple[dict[str, NDArray], dict[str, Any]]:
-    """The arrays and the meta data of a file of `write_arrays`; of any other, a `DataError`."""
+    """Return arrays and metadata of a file written by `write_arrays`; a `DataError` for a damaged or other file."""
     raw = np.fromfile(path, dtype=np.uint8)
     head = raw[:_BODY_AT].tobytes()
     if not head.startswith(MAGIC) or len(head) < _BODY_AT:
@@ -86,7 +85,7 @@ def read_arrays(path: str | Path) -> tuple[dict[str, NDArray], dict[str, Any]]:
     digest = blake2b(raw[_BODY_AT:].data, digest_size=DIGEST_BYTES).hexdigest().encode()
     if digest + b"\n" != head[_DIGEST_AT:]:
         raise DataError(f"{path} is damaged: its digest does not match")
-    # What follows was written by `write_arrays`, as its digest shows, so it is well formed.
+    # The digest shows that `write_arrays` wrote the rest, so it is well formed.
     start = _BODY_AT + int((raw[_BODY_AT:] == ord("\n")).argmax()) + 1
     header = json.loads(raw[_BODY_AT:start].tobytes())
     arrays: dict[str, NDArray] = {}
@@ -98,7 +97,7 @@ def read_arrays(path: str | Path) -> tuple[dict[str, NDArray], dict[str, Any]]:
 
 
 def read_meta(path: str | Path) -> dict[str, Any]:
-    """The meta data alone, for listings: quick, and without the digest check."""
+    """Return only the metadata, for listings: fast, without checking the digest."""
     try:
         with open(path, "rb") as file:
             head = file.read(_BODY_AT)

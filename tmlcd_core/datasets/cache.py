@@ -1,4 +1,4 @@
-"""Features on disk, one file per (source, class, extractor, effect), so that nothing is computed twice."""
+"""Feature cache on disk: one file per (source, class, extractor, effect)."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from tmlcd_core.datasets.arrayfile import TEMPORARY, read_arrays, read_meta, wri
 from tmlcd_core.errors import ConfigError, DataError
 
 SUFFIX = ".features"
-LIMIT_MB = 2_000  # megabytes of all entries, unless TMLCD_CACHE_MB says otherwise
-KEPT_SHARE = 0.9  # of the limit, when something has to go: or every new entry would look through all others
-STALE = 3600.0  # seconds after which a temporary file was left by a writer that died
+LIMIT_MB = 2_000  # megabytes of all entries, unless TMLCD_CACHE_MB is set
+KEPT_SHARE = 0.9  # of the limit after an eviction, so that not every new entry causes another one
+STALE = 3600.0  # seconds after which a temporary file counts as left over from a crashed writer
 
 
 class CacheWarning(UserWarning):
-    """The cache could not be used as it should, and the work goes on without it."""
+    """The cache cannot be used; the computation continues without it."""
 
 
 def cache_folder() -> Path:
-    """Where this user's caches go: `TMLCD_CACHE`, or else the platform's convention."""
+    """Return the user's cache folder: `TMLCD_CACHE`, or the platform's default."""
     if chosen := os.environ.get("TMLCD_CACHE"):
         return Path(os.path.expanduser(chosen))
     if sys.platform == "win32":
@@ -39,27 +39,27 @@ def cache_folder() -> Path:
     elif sys.platform == "darwin":
         base = Path.home() / "Library" / "Caches"
     else:
-        # The XDG specification: a relative path is invalid and is to be ignored.
+        # XDG specification: a relative path is invalid and must be ignored.
         xdg = os.environ.get("XDG_CACHE_HOME", "")
         base = Path(xdg) if os.path.isabs(xdg) else Path.home() / ".cache"
     return base / "tmlcd"
 
 
 def cache_limit() -> float:
-    """Size limit of the feature cache in megabytes: `TMLCD_CACHE_MB`, or else 2,000."""
+    """Return the size limit of the feature cache in megabytes: `TMLCD_CACHE_MB`, or 2,000."""
     given = os.environ.get("TMLCD_CACHE_MB", "")
     try:
         limit = float(given or LIMIT_MB)
     except ValueError:
         limit = math.nan
     if not limit >= 0:
-        raise ConfigError(f"TMLCD_CACHE_MB is {given!r}; give a number of megabytes, 0 for no cache")
+        raise ConfigError(f"TMLCD_CACHE_MB is {given!r}; set it to a number of megabytes, 0 for no cache")
     return limit
 
 
 @dataclass(frozen=True)
 class CacheEntry:
-    """One cached file, as listings show it."""
+    """Listing entry of one cached file."""
 
     source: str
     label: str
@@ -69,20 +69,19 @@ class CacheEntry:
 
 
 class FeatureCache:
-    """Files of features under one folder, each found again by the keys it was made from.
+    """Feature cache in one folder, with one file per combination of keys.
 
-    A damaged file is reported with a `CacheWarning`, removed and counts as absent. Where the folder cannot be
-    written (a full disk, no permission) a `CacheWarning` says so and the work goes on uncached. Any number of
-    processes may use one folder: a file is replaced in one step, so a reader sees a whole one, and one that is removed
-    meanwhile counts as absent.
+    A damaged file is reported with a `CacheWarning`, removed and treated as missing. If the folder is not writable
+    (full disk, no permission), a `CacheWarning` is issued and nothing is cached. Several processes may use one folder:
+    files are replaced atomically, and a file that another process removes counts as missing.
 
     Parameters
     ----------
     folder
-        Where the files go; `features` in `cache_folder()` unless given.
+        Folder of the files; by default `features` in `cache_folder()`.
     limit_mb
-        Size of all files in megabytes, `cache_limit()` unless given. When a new file exceeds it, those whose last use
-        is longest ago are removed.
+        Size limit of all files in megabytes; by default `cache_limit()`. If a new file exceeds it, the least recently
+        used files are removed.
 
     Examples
     --------
@@ -100,25 +99,25 @@ class FeatureCache:
         self.limit = 1e6 * (cache_limit() if limit_mb is None else limit_mb)  # bytes
 
     def path(self, source: str, label: str, keys: tuple[str, ...]) -> Path:
-        """The file of one class; names are made harmless, and the digest keeps different ones apart."""
+        """Return the path of the file of one class; special characters are replaced and a digest keeps it unique."""
         digest = blake2b("\0".join((source, label, *keys)).encode(), digest_size=12).hexdigest()
         return self.folder / _folder_name(source) / f"{_harmless(label)}-{digest}{SUFFIX}"
 
     def fetch(self, source: str, label: str, keys: tuple[str, ...]) -> tuple[dict[str, NDArray], dict[str, Any]] | None:
-        """What was stored under these keys, or None."""
+        """Return the arrays and metadata stored under these keys, or None."""
         path = self.path(source, label, keys)
         try:
             found = read_arrays(path)
-            with contextlib.suppress(OSError):  # a folder of somebody else
-                os.utime(path)  # the last use: many systems do not keep the time of the last reading
+            with contextlib.suppress(OSError):  # the folder belongs to another user
+                os.utime(path)  # time of last use: many systems do not record access times
             return found
         except FileNotFoundError:
             return None
         except OSError as error:
-            _warn(f"cached features in {self.folder} cannot be read ({error.strerror}); they are made again")
+            _warn(f"cached features in {self.folder} cannot be read ({error.strerror}); they are computed again")
         except DataError as error:
-            _warn(f"{error}; the features are made again")
-            with contextlib.suppress(OSError):  # read-only: the next writer will warn about it
+            _warn(f"{error}; the features are computed again")
+            with contextlib.suppress(OSError):  # read-only: the next write issues a warning
                 path.unlink(missing_ok=True)
         return None
 
@@ -130,7 +129,7 @@ class FeatureCache:
         arrays: Mapping[str, NDArray],
         meta: Mapping[str, Any],
     ) -> None:
-        """Keep `arrays` and `meta` under these keys, if the disk and the limit let us."""
+        """Store `arrays` and `meta` under these keys, if disk space and limit allow."""
         path = self.path(source, label, keys)
         size = sum(array.nbytes for array in arrays.values())
         if not self.limit:
@@ -152,7 +151,7 @@ class FeatureCache:
             )
 
     def entries(self) -> list[CacheEntry]:
-        """Every readable file, in the order of its name."""
+        """Return one entry per readable file, sorted by path."""
         found = []
         for path in self._files(f"*/*{SUFFIX}"):
             try:
@@ -163,7 +162,7 @@ class FeatureCache:
         return found
 
     def size(self) -> int:
-        """Bytes on disk, left-over temporary files included."""
+        """Return the size on disk in bytes, including leftover temporary files."""
         total = 0
         for path in self._files(f"*/*{SUFFIX}", f"*/{TEMPORARY}*"):
             with contextlib.suppress(OSError):
@@ -171,7 +170,7 @@ class FeatureCache:
         return total
 
     def clear(self, source: str | None = None) -> int:
-        """Remove everything, or what belongs to one source; the number of bytes freed."""
+        """Remove all files, or those of one source; return the number of bytes freed."""
         freed, under = 0, "*" if source is None else _folder_name(source)
         for path in self._files(f"{under}/*{SUFFIX}", f"{under}/{TEMPORARY}*"):
             try:
@@ -180,12 +179,12 @@ class FeatureCache:
             except FileNotFoundError:
                 continue
             except OSError as error:
-                raise DataError(f"{path} cannot be removed ({error.strerror}); remove it by hand") from error
+                raise DataError(f"{path} cannot be removed ({error.strerror}); remove it manually") from error
             freed += size
         return freed
 
     def _evict(self, newest: Path) -> None:
-        """Remove the files whose last use is longest ago, if all together exceed the limit."""
+        """Remove the least recently used files if the total size exceeds the limit."""
         found: list[tuple[int, int, str]] = []  # last use, bytes, path
         for path in self._files(f"*/*{SUFFIX}"):
             with contextlib.suppress(OSError):  # just removed by another process
@@ -203,7 +202,7 @@ class FeatureCache:
                 left -= size
 
     def _files(self, *patterns: str) -> list[Path]:
-        """What can be seen of the folder: nothing if it is closed to us."""
+        """Files of the folder that match; empty if the folder cannot be read."""
         try:
             return sorted(path for pattern in patterns for path in self.folder.glob(pattern))
         except OSError:

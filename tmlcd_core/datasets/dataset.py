@@ -1,4 +1,4 @@
-"""What a data source is, and what the experiments get from it."""
+"""Interfaces of data sources, and `Dataset`, the features of some classes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Kind = Literal["audio", "image", "vector"]
 
 
 class Source(Protocol):
-    """Classes of raw media, each an ordered list that always comes out the same.
+    """Protocol of a data source: classes of raw media, each a list in a reproducible order.
 
-    `media(label, indices)` gives, for audio, a float32 array (n, samples) of one-second clips at
-    `sample_rate`; for images, a uint8 array (n, height, width, 3); for vectors, a float32 array (n, d).
-    `key` is a short digest of all that determines the media: it names the cached features. A label that a
-    source cannot serve is a `DataError`.
+    `media(label, indices)` returns, for audio, a float32 array (n, samples) of one-second clips at `sample_rate`; for
+    images, a uint8 array (n, height, width, 3); for vectors, a float32 array (n, d). `count(label)` is the number of
+    media of a class. `key` is a short digest of everything that determines the media, used in cache names. An unknown
+    label is a `DataError`.
     """
 
     name: str
@@ -40,10 +40,10 @@ class Source(Protocol):
 
 @runtime_checkable
 class PartialSource(Protocol):
-    """What a source has besides if only reading shows which of its media are usable: a folder of files.
+    """Protocol of a source whose media may be unusable, such as a folder of files.
 
-    `read` gives the usable ones of `indices`, which they are, and the others by name with the reason; these it
-    puts into `skipped` too.
+    `read` returns the usable media of `indices`, their indices, and the names of the others with the reason, which are
+    also added to `skipped`.
     """
 
     skipped: dict[str, str]
@@ -53,14 +53,14 @@ class PartialSource(Protocol):
 
 @runtime_checkable
 class PreparedSource(Protocol):
-    """What a source has besides if its classes can be got ready together, faster than one by one as `media` asks."""
+    """Protocol of a source that can prepare several classes together, faster than `media` one by one."""
 
     def prepare(self, labels: Sequence[str], progress: Progress) -> None: ...
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Features of some classes: row i of `X` has label `y[i]` and is medium `index[i]` of its class."""
+    """Features X (n, d) of some classes: row i has label `y[i]` and is medium `index[i]` of its class."""
 
     name: str
     X: NDArray[np.float32]
@@ -70,4 +70,5 @@ class Dataset:
 
     @property
     def classes(self) -> tuple[str, ...]:
+        """Sorted labels."""
         return tuple(np.unique(self.y).tolist())

@@ -1,13 +1,13 @@
-"""eSpeak NG, the program that speaks: the one module that knows it.
+"""Speech synthesis with eSpeak NG in a separate process.
 
-eSpeak NG is licensed under the GPL-3. It is used here as a data tool: this file runs itself as a child
-process, which alone loads the library, and the two exchange text and samples through pipes. No other module
-touches it, and nothing loads it before a word has to be spoken.
+eSpeak NG is licensed under the GPL-3. It is used here as a data tool: this file runs itself as a child process, only
+that process loads the library, and the two exchange text and samples through pipes. No other module uses eSpeak NG,
+and it is loaded only when a word is synthesised.
 
-The process also makes the sound repeatable: eSpeak keeps the state of its noise generator between calls, so
-the same bytes come only from the same calls in the same order in a fresh process. One call of `speak` is one
-such process. It is started by its path, not by `multiprocessing`, which would import the caller's main module
-again (under Streamlit: the whole app).
+The separate process also makes the sound reproducible: eSpeak keeps the state of its noise generator between calls, so
+only the same calls in the same order in a new process give the same bytes. Each call of `speak` starts one process. It
+is started by its path and not by `multiprocessing`, which would import the caller's main module again (with Streamlit:
+the whole app).
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:  # the child has the standard library only: it starts in 20 ms
+if TYPE_CHECKING:  # the child process imports only the standard library: it starts in 20 ms
     import numpy as np
     from numpy.typing import NDArray
 
-SAMPLE_RATE = 22_050  # Hz, what eSpeak NG gives
-FASTEST = 450  # words a minute, eSpeak NG's limit
-PATIENCE = 120.0  # s: a word's utterances take well under one
-MOST = 3 * SAMPLE_RATE  # samples after which an utterance is cut off: nobody wants more, and long numbers are endless
+SAMPLE_RATE = 22_050  # Hz, output of eSpeak NG
+FASTEST = 450  # words per minute, limit of eSpeak NG
+PATIENCE = 120.0  # s: all utterances of a word take less than one second
+MOST = 3 * SAMPLE_RATE  # samples after which an utterance is cut off: a clip needs less, and long numbers are very long
 
 # From espeak-ng's speak_lib.h.
 _SYNCHRONOUS = 2  # audio output: the synthesis calls back before it returns
-_UTF8 = 1  # flags: text as it stands; neither SSML (0x10) nor [[phonemes]] (0x100) are interpreted
+_UTF8 = 1  # flags: plain text; neither SSML (0x10) nor [[phonemes]] (0x100) are interpreted
 _RATE, _PITCH = 1, 3  # parameters
-_NO_EXIT = 0x8000  # an initialisation that fails returns an error instead of ending the process
+_NO_EXIT = 0x8000  # a failed initialisation returns an error instead of ending the process
 
 
 class Utterance(NamedTuple):
-    """One way to say a text: an eSpeak voice, a pitch of 0..99 and a rate in words a minute."""
+    """Text with an eSpeak voice, a pitch in 0..99 and a rate in words per minute."""
 
     text: str
     voice: str
@@ -48,9 +48,9 @@ class Utterance(NamedTuple):
 
 
 def speak(utterances: Sequence[Utterance]) -> list[NDArray[np.int16]]:
-    """Speak each utterance in turn, in a fresh process: 16-bit samples at 22,050 Hz, the same bytes always.
+    """Synthesise utterances in a new process; return int16 samples (length,) at 22,050 Hz for each, reproducibly.
 
-    One that takes more than three seconds is cut off there.
+    An utterance longer than three seconds is cut off.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def speak(utterances: Sequence[Utterance]) -> list[NDArray[np.int16]]:
     import espeakng_loader
 
     command = [sys.executable, "-I", "-S", os.path.abspath(__file__), espeakng_loader.get_library_path()]
-    # eSpeak cuts long paths: it finds its data in the working directory, whatever the name of that.
+    # eSpeak truncates long paths, so it gets its data folder as the working directory.
     folder = os.path.dirname(espeakng_loader.get_data_path())
     request = json.dumps(utterances).encode()
     try:
@@ -89,7 +89,7 @@ def speak(utterances: Sequence[Utterance]) -> list[NDArray[np.int16]]:
 
 
 def _child(library: str) -> None:
-    """Read utterances from standard input, write each as its size in bytes and its samples."""
+    """Child process: read utterances from standard input, write the size in bytes and the samples of each."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
     lib = ctypes.CDLL(library)
     unsigned, pointer = ctypes.c_uint, ctypes.c_void_p
@@ -102,9 +102,9 @@ def _child(library: str) -> None:
     def receive(samples: int | None, count: int, _events: int | None) -> int:
         if samples and count > 0:
             pieces.append(ctypes.string_at(samples, 2 * count))
-        return int(sum(map(len, pieces)) > 2 * MOST)  # 1 stops it
+        return int(sum(map(len, pieces)) > 2 * MOST)  # 1 stops the synthesis
 
-    callback = callback_type(receive)  # a name of its own: ctypes keeps no reference
+    callback = callback_type(receive)  # kept in a variable, because ctypes keeps no reference
     rate = lib.espeak_Initialize(_SYNCHRONOUS, 0, b".", _NO_EXIT)
     if rate != SAMPLE_RATE:
         sys.exit(f"eSpeak NG gave {rate} instead of {SAMPLE_RATE} Hz with its data in {os.getcwd()}")

@@ -1,4 +1,4 @@
-"""A user's own clips or images, as a source: the labels come from the folders or from the file names."""
+"""Folder source: the user's own clips or images, labelled by folder or by file name."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from tmlcd_core.progress import Progress, silent
 
 AUDIO = frozenset({".wav", ".flac", ".ogg", ".mp3"})
 IMAGES = frozenset({".jpg", ".jpeg", ".png"})
-SAMPLE_RATE = 22_050  # Hz, to which clips are brought (paper, Sec. 7.3)
-LARGEST_FILE = 256 * 2**20  # bytes; a longer file is no clip and no photograph
+SAMPLE_RATE = 22_050  # Hz, to which clips are resampled (paper, Sec. 7.3)
+LARGEST_FILE = 256 * 2**20  # bytes; too large for one clip or photograph
 EXPECTED = (
     "expected one folder per class with wav, flac, ogg or mp3 clips or with jpg or png images, "
     "or files named LABEL_anything.wav in one folder"
@@ -35,24 +35,23 @@ T = TypeVar("T")
 
 
 class FolderSource:
-    """Clips or images of a folder, one class per sub-folder.
+    """Source of the clips or images in a folder, one class per sub-folder.
 
-    Known layouts: a folder per class (Speech Commands; folders within it are searched too), `train/` with a
-    folder per class (ImageNet), files `LABEL_anything` in one flat folder (Free Spoken Digit Dataset),
-    files `LABEL_SPEAKER_take` in a folder per speaker (AudioMNIST). Names that begin with `.` or `_` are
-    left out (`_background_noise_`). Whichever of clips and images are more numerous make the source.
+    Supported layouts: a folder per class (Speech Commands; searched recursively), `train/` with a folder per class
+    (ImageNet), files `LABEL_anything` in one flat folder (Free Spoken Digit Dataset), files `LABEL_SPEAKER_take` in a
+    folder per speaker (AudioMNIST). Names that begin with `.` or `_` are ignored (`_background_noise_`). If there are
+    clips and images, the more numerous ones are used.
 
-    The scan looks at names, sizes and dates only. A file that turns out to be unreadable is skipped when
-    its turn comes, so the others keep their indices; `check` decodes every one. Within a class the files
-    are ordered by a digest of their names: the first n are a fair sample of speakers and takes, the same on
-    every machine.
+    The scan reads only names, sizes and dates. An unreadable file is skipped when it is read, so the other files keep
+    their indices; `check` decodes all files. Within a class the files are ordered by a digest of their names: the first
+    n are a fair sample of speakers and takes, and the same on every machine.
 
     Parameters
     ----------
     path
         The folder.
     progress
-        Told about the scan.
+        Progress callback of the scan.
 
     Examples
     --------
@@ -73,28 +72,29 @@ class FolderSource:
         self.path = self.path.resolve()
         self.name = printable(self.path.name) or "root"
         self.decoding_seconds = 0.0  # processor time so far
-        self.skipped: dict[str, str] = {}  # file, relative to the folder -> the reason
+        self.skipped: dict[str, str] = {}  # path relative to the folder -> reason
         try:
             self._files, self.kind = self._scan(progress)
-        except OSError as error:  # no permission, or links in a circle
+        except OSError as error:  # no permission, or circular links
             raise DataError(f"{printable(str(self.path))!r} cannot be read: {error.strerror}") from error
         self.sample_rate: int | None = SAMPLE_RATE if self.kind == "audio" else None
 
     @property
     def classes(self) -> tuple[str, ...]:
+        """Sorted labels."""
         return tuple(sorted(self._files))
 
     def count(self, label: str) -> int:
-        """How many files the class has, readable or not."""
+        """Return the number of files of the class, readable or not."""
         return len(self._of(label))
 
     def file(self, label: str, index: int) -> Path:
-        """Where one clip or image lies."""
+        """Return the path of one clip or image."""
         return self.path / self._of(label)[index]
 
     @cached_property
     def key(self) -> str:
-        """A digest of the place, the names, sizes and dates of all files."""
+        """Digest of the folder's path and the names, sizes and dates of all files."""
         digest = blake2b(os.fsencode(self.path), digest_size=12)
         for label in self.classes:
             for name in self._files[label]:
@@ -107,16 +107,16 @@ class FolderSource:
         return digest.hexdigest()
 
     def media(self, label: str, indices: Sequence[int]) -> NDArray:
-        """The clips or images of these indices; a `DataError` names the first that cannot be read."""
+        """Return the clips (n, samples) or images (n, 224, 224, 3); a `DataError` names the first unreadable file."""
         media, _, refused = self.read(label, indices)
         for name, reason in refused.items():
             raise DataError(f"{name} cannot be used: {reason}")
         return media
 
     def read(self, label: str, indices: Sequence[int]) -> tuple[NDArray, list[int], dict[str, str]]:
-        """The readable ones of these indices, which they are, and why not the others, which go to `skipped` too."""
+        """Return the readable media, their indices, and the reason for each unreadable file, also put in `skipped`."""
         files = self._of(label)
-        with ThreadPoolExecutor() as pool:  # decoders work outside the interpreter's lock
+        with ThreadPoolExecutor() as pool:  # decoders release the interpreter lock
             timed = list(pool.map(lambda i: _timed(self._decode, files[i]), indices))
         self.decoding_seconds += sum(seconds for _, seconds in timed)
         decoded = [(i, one) for i, (one, _) in zip(indices, timed, strict=True)]
@@ -127,9 +127,9 @@ class FolderSource:
         return media, [i for i, _ in good], refused
 
     def check(self, progress: Progress = silent, max_seconds: float = math.inf) -> dict[str, int]:
-        """Decode every file once; the number of readable ones per class.
+        """Decode every file once; return the number of readable files per class.
 
-        A `DataError` if that takes more than `max_seconds` of processor time, looked at after every 64 files.
+        Raises a `DataError` if that takes more than `max_seconds` of processor time, checked after every 64 files.
         """
         before = self.decoding_seconds
         total = sum(map(len, self._files.values()))
@@ -158,13 +158,13 @@ class FolderSource:
         return self._files[label]
 
     def _decode(self, name: str) -> NDArray | str:
-        """The clip or image, or why it cannot be used."""
+        """The clip or image, or the reason why it cannot be used."""
         from tmlcd_core.features import load_clip, load_fitted
 
         path = self.path / name
         try:
             status = os.stat(path)
-            if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
+            if not stat.S_ISREG(status.st_mode):  # opening a pipe would block
                 raise DataError("not a regular file")
             if status.st_size > LARGEST_FILE:
                 raise DataError(f"{status.st_size / 2**20:.0f} MB is too large for one clip or image")
@@ -173,7 +173,7 @@ class FolderSource:
             return load_fitted(path)
         except (DataError, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            # Shown to whoever uploaded the file, for whom this machine's paths mean nothing.
+            # Shown to the user who uploaded the file: without this machine's paths.
             return printable(reason.replace(str(path), path.name))
 
     def _scan(self, progress: Progress) -> tuple[dict[str, list[str]], Kind]:
@@ -185,11 +185,11 @@ class FolderSource:
         flat = not any(True for _ in _folders(root))
         for seen, (top, name) in enumerate(_walk(root, self.skipped), 1):
             if seen % REPORT_EVERY == 0:
-                progress(seen, seen + REPORT_EVERY, "files found")  # the total is not known beforehand
+                progress(seen, seen + REPORT_EVERY, "files found")  # the total is not known yet
             relative = os.path.join(above, name)
             kind = _kind(name)
             if kind is None:
-                if top:  # a licence beside the class folders is nobody's mistake
+                if top:  # other files next to the class folders, such as a licence, are normal
                     self.skipped[printable(relative)] = "not a wav, flac, ogg, mp3, jpg or png file"
                 continue
             label = _label(top, os.path.basename(name)) if top or flat else ""
@@ -215,7 +215,7 @@ class FolderSource:
         return files, chosen
 
     def _root(self) -> Path:
-        """The folder that holds the classes: `train/` if there is one, and no deeper than it must be."""
+        """The folder of the class folders: `train/` if it exists; single wrapper folders are skipped."""
         root = self.path
         while True:
             folders = list(_folders(root))
@@ -228,24 +228,24 @@ class FolderSource:
 
 
 def _timed(function: Callable[[str], T], argument: str) -> tuple[T, float]:
-    """What the function returns, and the processor time of this thread in seconds."""
+    """Result of the function, and the processor time of this thread in seconds."""
     started = time.thread_time()
     found = function(argument)
     return found, time.thread_time() - started
 
 
 def is_folder(path: str | Path) -> bool:
-    """Whether a typed path leads to a folder: unlike `Path`, without complaints about strange or closed ones."""
+    """Return True if a typed path is a folder; unlike `Path`, without exceptions for invalid or closed paths."""
     return bool(str(path)) and os.path.isdir(os.path.expanduser(path))
 
 
 def printable(text: str) -> str:
-    """File names may hold bytes that are no text, and commands to a terminal; they are shown as question marks."""
+    """Return a file name with control characters and undecodable bytes replaced by question marks."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", os.fsencode(text).decode("utf-8", "replace"))
 
 
 def left_out(skipped: dict[str, str]) -> str:
-    """What was not taken of somebody's files, in a sentence."""
+    """Return a sentence about the skipped files (name -> reason), or an empty string."""
     if not skipped:
         return ""
     name, reason = next(iter(skipped.items()))
@@ -254,7 +254,7 @@ def left_out(skipped: dict[str, str]) -> str:
 
 
 def some(names: Sequence[str], most: int = 10) -> str:
-    """A few names for a message."""
+    """Return at most `most` names and the number of the others, for a message."""
     rest = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + rest
 
@@ -288,14 +288,14 @@ def _has_media(root: Path) -> bool:
 
 
 def _is_class(folder: Path) -> bool:
-    """Whether an only folder is the one class there is, rather than a wrapper around the labelled files."""
+    """True if a single folder is a class, False if it is a wrapper around labelled files."""
     with os.scandir(folder) as entries:
         labels = {_label("", e.name) for e in entries if _kind(e.name) and not _hidden(e.name)}
     return bool(labels) and (len(labels) == 1 or "" in labels)
 
 
 def _walk(root: Path, skipped: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """(class folder or "", file relative to root); links to folders within a class may loop: not followed."""
+    """Yield (class folder or "", path relative to root); links to folders within a class are not followed."""
     pending = [""]
     while pending:
         inside = pending.pop()

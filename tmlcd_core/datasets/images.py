@@ -1,4 +1,4 @@
-"""Images that others collected: scikit-learn's digits, always there, and three that torchvision downloads."""
+"""Public image datasets: scikit-learn's digits, and three datasets downloaded by torchvision."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tmlcd_core.datasets.folder import FolderSource, some
 from tmlcd_core.errors import DataError
 from tmlcd_core.progress import Progress, silent
 
-DIGIT_LEVELS = 15  # of 255 grey levels per step of scikit-learn's 0..16, so that no rounding is needed
-TIMEOUT = 30.0  # seconds without a byte before a download is given up
+DIGIT_LEVELS = 15  # of 255 grey levels per step of scikit-learn's 0..16: no rounding is needed
+TIMEOUT = 30.0  # seconds without data after which a download is aborted
 
 IMAGENETTE_NAMES = {
     "n01440764": "tench",
@@ -39,7 +39,7 @@ IMAGENETTE_NAMES = {
 
 
 class _Images:
-    """Images of the same size in one array, by class; the subclasses say where they come from."""
+    """Base class of sources with all images, of equal size, in one array."""
 
     name: str
     kind: Kind = "image"
@@ -47,12 +47,15 @@ class _Images:
 
     @property
     def classes(self) -> tuple[str, ...]:
+        """Sorted labels."""
         return tuple(sorted(self._rows))
 
     def count(self, label: str) -> int:
+        """Return the number of images of a class."""
         return len(self._of(label))
 
     def media(self, label: str, indices: Sequence[int]) -> NDArray[np.uint8]:
+        """Return images of a class, uint8 (n, height, width, 3)."""
         images = self._loaded[0][self._of(label)[np.asarray(indices, np.int64)]]
         return images if images.ndim == 4 else np.repeat(images[..., None], 3, axis=3)
 
@@ -76,7 +79,7 @@ class _Images:
 
 
 class DigitsSource(_Images):
-    """The 1,797 handwritten digits of 8x8 pixels that come with scikit-learn.
+    """Source of scikit-learn's 1,797 handwritten digits of 8x8 pixels.
 
     Examples
     --------
@@ -97,7 +100,7 @@ class DigitsSource(_Images):
 
 @dataclass(frozen=True)
 class Download:
-    """A set that torchvision fetches: its class there with the arguments, the size, what must be on disk."""
+    """Dataset downloaded by torchvision: class name and arguments, size in megabytes, folder that must exist."""
 
     name: str
     dataset: str
@@ -106,14 +109,15 @@ class Download:
     holds: str
 
     def folder(self) -> Path:
-        """Where the set lies, or would lie."""
+        """Return the folder of the dataset, which may not exist yet."""
         return cache_folder() / "downloads" / self.name
 
     def present(self) -> bool:
+        """Return True if the dataset is on this machine."""
         return os.path.isdir(self.folder() / self.holds)
 
     def missing(self) -> str | None:
-        """One line on what is missing and where it would go, or None."""
+        """Return a message with the download command and the folder; None if the dataset is present."""
         if self.present():
             return None
         return (
@@ -123,7 +127,7 @@ class Download:
         )
 
     def fetch(self) -> None:
-        """Download unless present. The set appears in its folder when it is complete, and not before."""
+        """Download the dataset unless it is present; it is moved to its folder only when complete."""
         if self.present():
             return
         partial = self.folder() / "partial"
@@ -134,10 +138,10 @@ class Download:
             with contextlib.redirect_stdout(sys.stderr):
                 self.open(partial, download=True)
             for found in list(partial.iterdir()):
-                if found.is_dir():  # the archives stay behind and go with the folder
+                if found.is_dir():  # the archives are removed with the partial folder
                     os.replace(found, self.folder() / found.name)
-        except Exception as error:  # no network, a full disk, an archive cut short or of another digest
-            if missing := self.missing():  # or else another process was faster
+        except Exception as error:  # no network, a full disk, a truncated archive or a wrong digest
+            if missing := self.missing():  # otherwise another process has downloaded it meanwhile
                 reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
                 raise DataError(f"{self.name} cannot be downloaded ({reason}); {missing}") from error
         finally:
@@ -146,7 +150,7 @@ class Download:
                 shutil.rmtree(partial, ignore_errors=True)
 
     def open(self, root: Path, download: bool = False) -> object:
-        """torchvision's own dataset."""
+        """Return torchvision's dataset in the folder `root`."""
         from tmlcd_core.features.torchvision_ops import import_torchvision
 
         return getattr(import_torchvision().datasets, self.dataset)(str(root), download=download, **self.options)
@@ -158,15 +162,14 @@ IMAGENETTE = Download("imagenette", "Imagenette", {"split": "train", "size": "32
 
 
 class DownloadedSource(_Images):
-    """CIFAR-10 or Fashion-MNIST, as torchvision reads it: the training part, in its order.
+    """Source of the training part of CIFAR-10 or Fashion-MNIST, in torchvision's order.
 
     Parameters
     ----------
     which
         `CIFAR10` or `FASHION_MNIST`.
     download
-        Fetch it if it is absent; otherwise that is a `DataError` which says what is missing and where it
-        would go.
+        Download the dataset if it is missing; otherwise a `DataError` names the download command and the folder.
     """
 
     def __init__(self, which: Download, download: bool = False) -> None:
@@ -176,7 +179,7 @@ class DownloadedSource(_Images):
     def _load(self) -> tuple[NDArray[np.uint8], NDArray[np.str_]]:
         try:
             found = self._which.open(self._which.folder())
-        except (RuntimeError, OSError, ValueError, EOFError, AssertionError) as error:  # as torchvision's readers fail
+        except (RuntimeError, OSError, ValueError, EOFError, AssertionError) as error:  # torchvision's errors
             reason = str(error) or type(error).__name__
             raise DataError(
                 f"{self.name} in {self._which.folder()} is damaged ({reason}); remove that folder and download it again"
@@ -187,15 +190,14 @@ class DownloadedSource(_Images):
 
 
 class ImagenetteSource(FolderSource):
-    """Imagenette: ten easy classes of ImageNet, photographs of 320 pixels.
+    """Source of Imagenette: ten easy classes of ImageNet, photographs of 320 pixels.
 
     Parameters
     ----------
     download
-        Fetch it if it is absent; otherwise that is a `DataError` which says what is missing and where it
-        would go.
+        Download the dataset if it is missing; otherwise a `DataError` names the download command and the folder.
     progress
-        Told about the scan.
+        Progress callback of the scan.
     """
 
     def __init__(self, download: bool = False, progress: Progress = silent) -> None:

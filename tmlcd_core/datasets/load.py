@@ -1,4 +1,4 @@
-"""From media to features, through the cache."""
+"""Loading of features: media, effect and extractor, with a cache."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tmlcd_core.features import Effect, Extractor
 
 CHUNK = 256  # media at a time: 23 MB of clips, 39 MB of photographs
-RECIPE = "1"  # to be raised when the same media, effect and extractor give other features than before
+RECIPE = "1"  # version, part of the cache key: increase it if the same settings would give other features
 
 
 def load(
@@ -35,23 +35,30 @@ def load(
     progress: Progress = silent,
     cache: FeatureCache | None = None,
 ) -> Dataset:
-    """Features of the first `per_class` usable media of each class; fewer where a class has no more.
+    """Load the features of the first `per_class` usable media of each class, or of all if a class has fewer.
 
-    Every class has a file of its own in the cache, and a longer request continues it: another word, or more
-    clips of a word, costs only what is new.
+    Each class has its own file in the cache, and a larger request extends it: only new classes and additional media
+    are computed.
 
     Parameters
     ----------
     source, classes, per_class
-        What to take. Rows come class by class, in the order of `classes`.
+        Source, labels and number of media per class. Rows are ordered by class, in the order of `classes`.
     extractor
-        None takes vectors as they are and images as grey pixels in 0..1.
+        Feature extractor; with None, vectors are used unchanged and images as grey pixels in 0..1.
     effect, strength
-        What disturbs every clip or image before the extractor, from 0 (not at all) to 1 (fully).
+        Effect applied to every clip or image before the extractor, with a strength from 0 (none) to 1 (full).
     seed
-        Of the effect's own randomness; clip i meets the same noise however many are asked for.
+        Seed of the effect; the noise of clip i does not depend on the number of clips.
+    progress
+        Progress callback.
     cache
-        `FeatureCache()` unless given. An effect that is not one of `EFFECTS` is computed anew each time.
+        By default `FeatureCache()`. An effect that is not in `EFFECTS` is not cached.
+
+    Returns
+    -------
+    Dataset
+        Features (n, d), labels and indices.
 
     Examples
     --------
@@ -64,9 +71,9 @@ def load(
     """
     whole_number("per_class", per_class, 1)
     if isinstance(classes, str) or not len(classes) or len(set(classes)) != len(classes):
-        raise ConfigError(f"classes are {classes!r}; name at least one in a list, and none twice")
+        raise ConfigError(f"classes are {classes!r}; pass a list with at least one class and no class twice")
     if not 0 <= strength <= 1:
-        raise ConfigError(f"strength is {strength}; give a number from 0 (none) to 1 (full)")
+        raise ConfigError(f"strength is {strength}; choose a number from 0 (none) to 1 (full)")
     pipeline = _Pipeline(source, extractor, effect, seed)
     counts = {label: source.count(label) for label in classes}
     pipeline_cache = _PipelineCache(FeatureCache() if cache is None else cache, pipeline, strength)
@@ -96,9 +103,9 @@ def extract(
     seed: int = 0,
     progress: Progress = silent,
 ) -> NDArray[np.float32]:
-    """Features of chosen media of one class, uncached: for a drift whose strength changes on the way.
+    """Compute the features, float32 (n, d), of n media of one class without cache: for a drift of varying strength.
 
-    `strength` is one number or one for each index. Medium i has the features that `load` gives it at that
+    `strength` is one number or shape (n,). The features of a medium are the same as those from `load` at the same
     strength.
 
     Examples
@@ -110,9 +117,13 @@ def extract(
     pipeline = _Pipeline(source, extractor, effect, seed)
     numbers, count = [int(i) for i in indices], source.count(label)
     if outside := [i for i in numbers if not 0 <= i < count]:
-        raise DataError(f"{source.name} has no clip or image {outside[0]} of {label!r}: there are {count}, from 0 on")
+        raise DataError(
+            f"{source.name} has no clip or image {outside[0]} of {label!r}: there are {count}, numbered from 0"
+        )
     if np.shape(strength) not in ((), (len(numbers),)):
-        raise ConfigError(f"strengths of shape {np.shape(strength)} for {len(numbers)} indices: give one, or one each")
+        raise ConfigError(
+            f"strengths of shape {np.shape(strength)} for {len(numbers)} indices: pass one number, or one per index"
+        )
     strengths = np.broadcast_to(np.asarray(strength, np.float64), len(numbers))
     blocks = []
     for start in range(0, len(numbers), CHUNK):
@@ -124,7 +135,7 @@ def extract(
         )
         progress(start + len(class_progress), len(numbers), f"features of {label}")
     if not blocks:
-        raise ConfigError("no indices; name at least one clip or image")
+        raise ConfigError("no indices; pass at least one")
     return np.concatenate(blocks)
 
 
@@ -137,15 +148,15 @@ def disturb(
     strength: ArrayLike,
     seed: int,
 ) -> NDArray:
-    """Media of one class with the effect that `load` gives them."""
-    # Clip i of one word and clip i of another are not to meet the same noise.
+    """Apply an effect to media of one class with the indices `index`, as in `load`; return the changed media."""
+    # Clip i of two different words must not get the same noise.
     own = int(np.random.SeedSequence([seed, zlib.crc32(label.encode())]).generate_state(1)[0])
     return effect(media, strength, seed=own, indices=index, sample_rate=source.sample_rate or 0)
 
 
 @dataclass
 class _ClassProgress:
-    """Progress of one class: what is known of the first `tried` of `count` media, `wanted` being asked for."""
+    """Progress of one class: features of the first `tried` of `count` media, of which `wanted` are requested."""
 
     label: str
     count: int
@@ -167,7 +178,7 @@ def _class_features(
     pipeline_cache: _PipelineCache,
     counter: _Counter,
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Features and indices of the first `wanted` usable media of a class: what is missing is made and kept."""
+    """Features and indices of the first `wanted` usable media of a class; missing ones are computed and cached."""
     source, label, cached = pipeline.source, class_progress.label, class_progress.tried
     if isinstance(source, PartialSource):
         source.skipped.update(class_progress.skipped)
@@ -191,7 +202,7 @@ def _class_features(
                 class_progress.index += kept
             class_progress.tried = turn.stop
             counter.add(len(kept), label)
-    finally:  # someone who cancels half-way finds that half the next time
+    finally:  # also cache a part if the user cancels
         X = np.concatenate(class_progress.blocks) if class_progress.blocks else np.empty((0, 0), np.float32)
         order = np.array(class_progress.index, np.int64)
         if class_progress.index and class_progress.tried > cached:
@@ -215,12 +226,14 @@ class _Pipeline:
     def __post_init__(self) -> None:
         name, kind = self.source.name, self.source.kind
         if self.extractor is None and kind == "audio":
-            raise ConfigError(f"{name} holds clips, which need an extractor; give Extractor()")
+            raise ConfigError(f"{name} has clips, which need an extractor; pass Extractor()")
         if self.extractor is not None and kind == "vector":
-            raise ConfigError(f"{name} holds vectors, which need no extractor; give None")
+            raise ConfigError(f"{name} has vectors, which need no extractor; pass None")
         whole_number("seed", self.seed, 0)
         if self.effect is not None and self.effect.kind != kind:
-            raise ConfigError(f"{self.effect.name!r} is for {self.effect.kind}, and {name} holds {kind}")
+            raise ConfigError(
+                f"{self.effect.name!r} is for {self.effect.kind}, but {name} has {kind}: choose another effect"
+            )
 
     def features(self, label: str, media: NDArray, index: Sequence[int], strength: ArrayLike) -> NDArray[np.float32]:
         if self.effect is not None:
@@ -235,7 +248,7 @@ class _Pipeline:
 
 
 class _PipelineCache:
-    """The cached classes of one pipeline at one strength; none at all if they could not be told from others."""
+    """Cache of one pipeline at one strength; disabled for effects that have no unique name."""
 
     def __init__(self, cache: FeatureCache, pipeline: _Pipeline, strength: float) -> None:
         self.cache, self.source = cache, pipeline.source.name
@@ -263,7 +276,7 @@ class _PipelineCache:
 
 
 class _Counter:
-    """Adds up what is done, for `progress`."""
+    """Counter of completed rows, reported to `progress`."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self.progress, self.total, self.done = progress, total, 0

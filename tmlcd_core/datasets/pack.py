@@ -1,10 +1,11 @@
-"""The ready-made pack in `data/`: the features of one experiment of the paper and a few clips to hear.
+"""Data pack in `data/`: the features of one experiment of the paper and a few clips for playback.
 
-It lets the app show a run before eSpeak, torch or a sound library is loaded: reading it needs numpy alone.
-One byte per feature, scaled between the feature's extremes, keeps 99.8 % of a kNN's decisions on the 3,750 clips of
-the stream's three first words (float16, at twice the size, keeps as many), and 98.3 % if each kNN condenses its own
-copy of the training set. Differences between neighbours in frequency, deflated, bring the paper's 4,800 clips of
-three words and a new one to 2.3 MB: as small as xz makes them, and unpacked in a ninth of its time.
+With it the app can show a run before eSpeak, torch or a sound library is loaded: reading it needs only numpy.
+
+Features are stored as one byte each, scaled between the feature's minimum and maximum. That keeps 99.8 % of a kNN's
+decisions on the 3,750 clips of the stream's first three words (as many as float16 at twice the size), and 98.3 % if
+each kNN condenses its own copy of the training set. Differences between neighbours in frequency are compressed with
+zlib: the paper's 4,800 clips of three words and a new one take 2.3 MB, as with xz, and unpack nine times as fast.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from tmlcd_core.shipped_data import PLACE
 if TYPE_CHECKING:
     from tmlcd_core.features import Extractor
 
-WORDS = ("yes", "no", "up", "stop")  # three to begin with; from the change on, "stop" is said instead of "up"
-TRAIN, PER_CLASS = 100, 1500  # clips to begin with, and in the stream, per class (paper, Sec. 7.3)
-CLIPS = 2  # to hear, per word
+WORDS = ("yes", "no", "up", "stop")  # three initial words; after the change, "stop" replaces "up"
+TRAIN, PER_CLASS = 100, 1500  # initial clips and clips in the stream, per class (paper, Sec. 7.3)
+CLIPS = 2  # for playback, per word
 MAX_BYTES = 3_000_000
 FILE = "default.pack"
 LEVELS = 255
@@ -43,10 +44,10 @@ LEVELS = 255
 
 @dataclass(frozen=True)
 class Pack:
-    """A default experiment: `train` + `per_class` clips of each class; `new` replaces `old` half-way.
+    """Data of the default experiment: `train` + `per_class` clips of each class; `new` replaces `old` half-way.
 
-    `data` has `train + per_class` rows of the words that stay, `train + per_class / 2` of `old` and
-    `per_class / 2` of `new`; `clips` are FLAC files to hear, by word.
+    `data` has `train + per_class` rows of the words that remain, `train + per_class / 2` of `old` and `per_class / 2`
+    of `new`; `clips` are FLAC files for playback, by word.
     """
 
     data: Dataset
@@ -59,7 +60,7 @@ class Pack:
 
 
 def pack_key() -> str:
-    """A digest of the pack that comes with the project: results on another pack have another key."""
+    """Return a digest of the shipped pack, part of the key of results."""
     return f"pack {blake2b((PLACE / FILE).read_bytes(), digest_size=8).hexdigest()}"
 
 
@@ -73,11 +74,11 @@ def make_pack(
     progress: Progress = silent,
     cache: FeatureCache | None = None,
 ) -> int:
-    """Write the pack to `folder`; its size in bytes. Half-way the last word replaces the one before it."""
+    """Write the pack to `folder` and return its size in bytes; the last word replaces the one before it half-way."""
     if source.kind != "audio":
-        raise ConfigError(f"{source.name} holds no clips; the pack is of sound")
+        raise ConfigError(f"{source.name} has no clips; choose a source of audio")
     if len(words) < 3:
-        raise ConfigError(f"words are {list(words)}; give at least two to begin with and a new one")
+        raise ConfigError(f"words are {list(words)}; pass at least two initial words and a new one")
     *stay, old, new = words
     rows = dict.fromkeys(stay, train + per_class)
     rows |= {old: train + per_class // 2, new: per_class // 2}
@@ -118,7 +119,7 @@ def make_pack(
 
 
 def load_pack(folder: str | Path | None = None) -> Pack:
-    """The pack of `folder`, or of the project's `data/`."""
+    """Load the pack of `folder`, by default the shipped one."""
     folder = PLACE if folder is None else Path(folder)
     try:
         arrays, meta = read_arrays(folder / FILE)
@@ -153,7 +154,7 @@ def _differences(maps: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _levels(differences: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """What `_differences` was given."""
+    """Inverse of `_differences`."""
     return np.add.accumulate(differences, axis=3, dtype=np.uint8).transpose(0, 1, 3, 2)
 
 
@@ -161,7 +162,7 @@ def _write_clips(folder: Path, source: Source, rows: dict[str, int]) -> int:
     require("soundfile")
     import soundfile
 
-    with contextlib.suppress(DataError):  # no pack there yet, or a damaged one
+    with contextlib.suppress(DataError):  # no pack yet, or a damaged one
         for old in chain(*load_pack(folder.parent).clips.values()):
             old.unlink()
     folder.mkdir(parents=True, exist_ok=True)
@@ -175,5 +176,5 @@ def _write_clips(folder: Path, source: Source, rows: dict[str, int]) -> int:
 
 
 def _name(word: str) -> str:
-    """A file name for any typed word: itself if it is plain ASCII letters, or else a number."""
+    """File name of a word: the word itself if it has only ASCII letters, otherwise a number."""
     return word if word.isascii() and word.isalpha() else f"word{zlib.crc32(word.encode()):08x}"

@@ -1,4 +1,4 @@
-"""Points in the plane, as a source: data that need no sound, no picture and no time to make."""
+"""Points source: Gaussian clouds in the plane, available immediately."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tmlcd_core.errors import DataError
 
 NAMES = tuple("ABCDEFGHIJ")
 APART = 2.2  # standard deviations between neighbouring clouds: near enough for a kNN to make mistakes
-COUNT = 10_000  # points offered for each class: more than any experiment asks for
+COUNT = 10_000  # points per class: more than any experiment uses
 
 
 class PointsSource:
-    """Ten Gaussian clouds in the plane: nine on a ring, one inside it.
+    """Source of ten Gaussian clouds in the plane: nine on a ring, one inside it.
 
     Examples
     --------
@@ -32,20 +32,22 @@ class PointsSource:
     classes = NAMES
 
     def count(self, label: str) -> int:
+        """Return the number of points of a class."""
         self._number(label)
         return COUNT
 
     def centre(self, label: str) -> NDArray[np.float64]:
-        """The middle of a cloud."""
+        """Return the centre of a cloud, float64 (2,)."""
         ring = len(NAMES) - 1
         number = self._number(label)
         if number == ring:
             return np.zeros(2)
-        # Every fourth place of the ring, so that the first few classes are not all neighbours.
+        # Every fourth position on the ring, so that the first few classes are not all neighbours.
         angle = 2 * np.pi * (4 * number % ring) / ring
         return APART / (2 * np.sin(np.pi / ring)) * np.array([np.cos(angle), np.sin(angle)])
 
     def media(self, label: str, indices: Sequence[int]) -> NDArray[np.float32]:
+        """Return points of a class, float32 (n, 2)."""
         noise = np.random.default_rng(self._number(label)).standard_normal((COUNT, 2))
         return (self.centre(label) + noise[np.asarray(indices, np.int64)]).astype(np.float32)
 

@@ -1,4 +1,4 @@
-"""Every source by its name, for the command line and the app."""
+"""Registry of data sources by name, for the command line and the app."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tmlcd_core.progress import Progress, silent
 
 
 class Request(NamedTuple):
-    """What `open_source` was asked for."""
+    """Arguments of `open_source`."""
 
     words: Sequence[str] | None
     download: bool
@@ -34,7 +34,7 @@ class Request(NamedTuple):
 
 @dataclass(frozen=True)
 class SourceInfo:
-    """One line about a source, how to open it, and what this machine lacks for it (None: nothing)."""
+    """Registry entry of a source: kind, description, function to open it, function that returns what is missing."""
 
     kind: Kind
     about: str
@@ -55,11 +55,11 @@ _ESPEAK = partial(missing_package, "espeakng_loader")
 
 SOURCES: dict[str, SourceInfo] = {
     "speech": SourceInfo(
-        "audio", "30 spoken commands, or any word you type, made by eSpeak NG", _speech("normal"), _ESPEAK
+        "audio", "30 spoken commands, or any word you type, synthesised by eSpeak NG", _speech("normal"), _ESPEAK
     ),
     "speech-clean": SourceInfo("audio", "the same without noise", _speech("clean"), _ESPEAK),
     "speech-very-noisy": SourceInfo("audio", "the same with strong noise", _speech("very noisy"), _ESPEAK),
-    "points": SourceInfo("vector", "10 clouds of points in the plane, made at once", lambda request: PointsSource()),
+    "points": SourceInfo("vector", "10 clouds of points in the plane", lambda request: PointsSource()),
     "digits": SourceInfo(
         "image",
         "1,797 handwritten digits of 8x8 pixels, from scikit-learn",
@@ -93,14 +93,18 @@ def open_source(
     download: bool = False,
     progress: Progress = silent,
 ) -> Source:
-    """A source by its name in `SOURCES`, or any folder of clips or images by its path.
+    """Open a source by its name in `SOURCES`, or a folder of clips or images by its path.
 
     Parameters
     ----------
+    name
+        Name of a source, or path of a folder.
     words
-        What speech is to say, instead of its 30 words; the other sources have the classes they have.
+        Words of a speech source instead of its 30 words; ignored by other sources.
     download
-        Fetch the source if it is absent.
+        Download the dataset if it is missing.
+    progress
+        Progress callback.
 
     Examples
     --------

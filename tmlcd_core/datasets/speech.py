@@ -1,9 +1,8 @@
-"""Speech commands without a download: any word, spoken by eSpeak NG over noise.
+"""Synthetic speech commands: any word, synthesised by eSpeak NG with noise, without a download.
 
-The recipe follows the Synthetic Speech Commands Dataset (Buchner, 2017), on which the paper measured its
-Table 1. What is not known of it (its recordings of noise, how the authors cut its clips) is replaced by a few
-numbers of `Recipe`, chosen on half of the words so that Table 1 comes out; how well it does on the other half is told
-in `benchmarks/tune_speech.py`.
+The recipe follows the Synthetic Speech Commands Dataset (Buchner, 2017), which the paper used for its Table 1. Unknown
+details (the noise recordings, how the authors cut the clips) are parameters of `Recipe`, chosen on half of the words to
+reproduce Table 1; `benchmarks/tune_speech.py` reports the result on the other half.
 """
 
 from __future__ import annotations
@@ -38,36 +37,35 @@ WORDS: tuple[str, ...] = (
 MAX_WORD = 40  # characters
 CLIP = SAMPLE_RATE  # samples: one second
 LONGEST = 1.2  # s: longer utterances are dropped, as in the original
-FEWEST = 60  # utterances that must remain of a word; otherwise all are spoken faster
-HASTE = (1.0, 1.7, 3.0)  # how much faster, one after the other, for long words
-CLIPS = 10_000  # offered for each word: more than any experiment asks for
-HEADROOM = 0.99  # of full scale: louder mixtures are turned down, never clipped
-WORKERS = 2  # words spoken at the same time
-REMEMBERED = 32  # words whose utterances are kept: about 10 MB each
-REVISION = 2  # of the code below: a change of the samples it gives must change it
+FEWEST = 60  # utterances of a word that must remain; otherwise all are spoken faster
+HASTE = (1.0, 1.7, 3.0)  # speed factors tried one after the other for long words
+CLIPS = 10_000  # per word: more than any experiment uses
+HEADROOM = 0.99  # of full scale: louder mixtures are scaled down, never clipped
+WORKERS = 2  # words synthesised at the same time
+REMEMBERED = 32  # words whose utterances are cached: about 10 MB each
+REVISION = 2  # version, part of the key: increase it if the code below gives other samples
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a word becomes a clip.
+    """Parameters of speech synthesis and noise.
 
     Parameters
     ----------
     voices, pitches, rates
-        Every combination is one utterance of the word: eSpeak's voices, its pitch of 0..99, words a minute.
+        Every combination is one utterance of the word: eSpeak voice, pitch in 0..99, words per minute.
     onset
-        Range from which the word's start is drawn, in seconds; before 0, its beginning is cut off, as in a
-        recording that starts late.
+        Range of the word's start in seconds; below 0 its beginning is cut off, as in a recording that starts late.
     peak
-        Range from which the peak of the speech is drawn, of full scale 1.
+        Range of the peak of the speech; full scale is 1.
     clean
-        Share of the clips that get no noise.
+        Share of the clips without noise.
     level
-        Scales all noise.
+        Factor of all noise.
     factors
-        The noise's peak is its ceiling times one of these, times `level`.
+        The peak of the noise is its ceiling times one of these factors, times `level`.
     ceilings
-        The colours of noise, equally likely, each with its ceiling.
+        Colours of noise, equally likely, each with its ceiling.
     """
 
     voices: tuple[str, ...] = (
@@ -87,31 +85,31 @@ NORMAL = Recipe()
 RECIPES: dict[str, Recipe] = {
     "clean": replace(NORMAL, clean=1.0),
     "normal": NORMAL,
-    # The original's levels. The share without noise stays: the paper's noise drift costs little accuracy.
+    # Levels of the original. The share without noise is unchanged: the paper's noise drift costs little accuracy.
     "very noisy": replace(NORMAL, peak=(0.05, 0.4), factors=(0.5, 1.0)),
 }
 
 
 class SpeechSource:
-    """Words spoken in many voices, one-second clips at 22,050 Hz.
+    """Source of synthetic speech: words in many voices, one-second clips at 22,050 Hz.
 
-    Clip i of a word is the same in every process, on every run, and whichever other clips are asked for. The
-    variants share voice and onset: clip i of `very noisy` is clip i of `clean` with noise (and another
-    loudness). All utterances of a word are used once before any is used again.
+    Clip i of a word is reproducible and does not depend on other clips. The variants share voice and onset: clip i of
+    `very noisy` is clip i of `clean` with noise (and another level). All utterances of a word are used once before any
+    is used again.
 
-    The original is distributed at 16 kHz and was brought to 22,050 Hz for the spectrogram; eSpeak speaks at
-    22,050 Hz itself, so nothing is resampled here and the clips reach up to 11 kHz.
+    The original dataset has 16 kHz and was resampled to 22,050 Hz for the spectrogram; eSpeak generates 22,050 Hz, so
+    nothing is resampled here and the clips contain frequencies up to 11 kHz.
 
     Parameters
     ----------
     words
-        The classes: words of `WORDS`, or anything else that can be said in a second.
+        The classes: words of `WORDS`, or any text that can be spoken in one second.
     variant
         `clean`, `normal` (the paper's Table 1) or `very noisy` (the paper's noise drift, after the change).
     seed
-        Of every random choice.
+        Seed of all random choices.
     recipe
-        Instead of the variant's own.
+        Used instead of the variant's recipe.
 
     Examples
     --------
@@ -138,11 +136,11 @@ class SpeechSource:
         if isinstance(words, str) or not words:
             raise ConfigError(f"words must be a list of at least one word, got {words!r}")
         if variant not in VARIANTS:
-            raise ConfigError(f"speech has no variant {variant!r}: take one of {', '.join(VARIANTS)}")
+            raise ConfigError(f"speech has no variant {variant!r}: choose one of {', '.join(VARIANTS)}")
         texts = [spoken_text(word) for word in words]
         for i, text in enumerate(texts):
             if text in texts[:i]:
-                raise ConfigError(f"{words[i]!r} is said like {words[texts.index(text)]!r}: take different words")
+                raise ConfigError(f"{words[i]!r} is spoken like {words[texts.index(text)]!r}: choose different words")
         self.name = "speech" if variant == "normal" else f"speech-{variant.replace(' ', '-')}"  # as in SOURCES
         self.words = tuple(words)
         self.variant = variant
@@ -152,6 +150,7 @@ class SpeechSource:
 
     @property
     def key(self) -> str:
+        """Digest of everything that determines the clips: revision, eSpeak version, seed and recipe."""
         try:
             speaker = version("espeakng-loader")
         except PackageNotFoundError:
@@ -161,14 +160,16 @@ class SpeechSource:
 
     @property
     def classes(self) -> tuple[str, ...]:
+        """The words, in the given order."""
         return self.words
 
     def count(self, label: str) -> int:
+        """Return the number of clips of a word."""
         self._text(label)
         return CLIPS
 
     def prepare(self, labels: Sequence[str] | None = None, progress: Progress = silent) -> None:
-        """Speak the words ahead, as many as are remembered, two at a time; `media` would do it one by one."""
+        """Synthesise words in advance, at most REMEMBERED, two at a time; `media` does it one by one."""
         texts = [self._text(label) for label in labels or self.words][:REMEMBERED]
         pool = ThreadPoolExecutor(WORKERS)  # each thread waits for a process
         try:
@@ -180,6 +181,7 @@ class SpeechSource:
             pool.shutdown(cancel_futures=True)
 
     def media(self, label: str, indices: Sequence[int]) -> NDArray[np.float32]:
+        """Return clips of a word, float32 (n, 22050)."""
         text = self._text(label)
         clips = np.empty((len(indices), CLIP), np.float32)
         for row, index in enumerate(indices):
@@ -203,8 +205,8 @@ class SpeechSource:
         utterances = _utterances(text, *self._manner)
         turn, place = divmod(index, len(utterances))
         word = utterances[_order(*identity, turn, len(utterances))[place]]
-        # A stream of its own for each clip, so that one can be made without the others; what the variants
-        # share is drawn first.
+        # One random generator per clip, so that a clip does not depend on the others; the values that the variants
+        # share are drawn first.
         rng = np.random.default_rng((*identity, index))
         onset = round(rng.uniform(*recipe.onset) * SAMPLE_RATE)
         peak = rng.uniform(*recipe.peak)
@@ -219,20 +221,20 @@ class SpeechSource:
             hiss = coloured_noise(colour, CLIP, SAMPLE_RATE, rng)
             sound += hiss * (ceiling * factor * recipe.level / np.abs(hiss).max())
         sound /= max(1.0, np.abs(sound).max() / HEADROOM)
-        # 16 bits, as in the original; the last bits of a machine's floating point do not survive it.
+        # 16 bits, as in the original; this also removes rounding differences between machines.
         return np.rint(sound * 32767) / 32768
 
 
 def spoken_text(word: str) -> str:
-    """What is said for a typed word: its letters, digits, apostrophes and hyphens, if there are any."""
+    """Return the text to speak for a typed word: its letters, digits, apostrophes and hyphens."""
     if len(word) > MAX_WORD:
-        raise DataError(f"{word[:MAX_WORD]!r}… has {len(word)} characters: a word may have {MAX_WORD}")
+        raise DataError(f"{word[:MAX_WORD]!r}… has {len(word)} characters: use at most {MAX_WORD}")
     if any(unicodedata.category(c) in ("Cc", "Cs") and not c.isspace() for c in word):
-        raise DataError(f"{word!r} holds characters that are no text: type a word")
+        raise DataError(f"{word!r} contains control characters: type a word")
     kept = (c if c.isalnum() or c in "'’-" or unicodedata.category(c)[0] == "M" else " " for c in word)
     text = " ".join(unicodedata.normalize("NFC", "".join(kept)).split())
     if not any(c.isalnum() for c in text):
-        raise DataError(f"{word!r} has no letter or digit to say: type a word")
+        raise DataError(f"{word!r} has no letter or digit: type a word")
     return text
 
 
@@ -240,7 +242,7 @@ def spoken_text(word: str) -> str:
 def _utterances(
     text: str, voices: tuple[str, ...], pitches: tuple[int, ...], rates: tuple[int, ...]
 ) -> list[NDArray[np.int16]]:
-    """The word in every voice, pitch and rate, without those that are too long for a clip."""
+    """Utterances of the word in every voice, pitch and rate, int16 (length,) each, without those that are too long."""
     for haste in HASTE:
         spoken = speak(
             [
@@ -251,15 +253,15 @@ def _utterances(
             ]
         )
         if not any(s.any() for s in spoken):
-            raise DataError(f"eSpeak NG says nothing for {text!r}: type another word")
+            raise DataError(f"eSpeak NG generates no sound for {text!r}: type another word")
         fitting = [s for s in spoken if len(s) <= LONGEST * SAMPLE_RATE and s.any()]
         if len(fitting) >= min(FEWEST, len(spoken)):
             return fitting
-    raise DataError(f"{text!r} takes more than a second even when said fast: type a shorter word")
+    raise DataError(f"{text!r} takes more than a second even at the highest speed: type a shorter word")
 
 
 def _number(text: str) -> int:
-    """A number for a text that, unlike `hash`, is the same in every process."""
+    """Integer hash of a text that, unlike `hash`, is the same in every process."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
 

@@ -22,20 +22,20 @@ BLOCK = 2**16  # bytes
 
 @dataclass(frozen=True)
 class UploadBudget:
-    """What one upload may cost; a zip of 10 MB with clips or photographs stays far below.
+    """Limits of one upload; a zip of 10 MB with clips or photographs stays far below them.
 
     Parameters
     ----------
     files
-        Entries of the zip.
+        Number of entries of the zip.
     bytes
-        Size of all files, unpacked.
+        Size of all unpacked files.
     pixels
-        Sum over all images, from their headers: ten images of the largest size.
+        Pixels of all images, from their headers: ten images of the largest size.
     values
-        Numbers in the first second of all clips, over all channels, from their headers: 5,000 in stereo at 48 kHz.
+        Values in the first second of all clips over all channels, from their headers: 5,000 stereo clips at 48 kHz.
     seconds
-        Processor time for reading the headers, and again for decoding every file once.
+        Processor time for reading the headers, and the same again for decoding every file once.
     """
 
     files: int = 5_000
@@ -51,14 +51,13 @@ DEFAULT_BUDGET = UploadBudget()
 def extract_upload(
     upload: bytes | str | Path | BinaryIO, folder: str | Path, budget: UploadBudget = DEFAULT_BUDGET
 ) -> Path:
-    """Unpack the clips and images of a zip into `folder` (made if absent), for `FolderSource` to open.
+    """Unpack the clips and images of a zip into `folder` (created if missing) for `FolderSource`; return the folder.
 
-    Only sound and image files are written, under names made of their own safe parts. An absolute path,
-    `..`, a link, an encrypted file or a size over the limits refuses the whole upload: who sends one of
-    these did not zip a folder of clips. The declared sizes are checked first and the real ones while
-    unpacking, so a zip bomb costs at most `budget.bytes` of disk, which are given back. The header of each file is
-    read as soon as it is unpacked: an upload whose pixels or samples are over the budget is refused before
-    anything is decoded. Other files are left out.
+    `upload` is the bytes, path or open file of the zip. Only audio and image files are written; other files are
+    ignored. An absolute path, `..`, a link, an encrypted file or a size over the limits rejects the whole upload. The
+    declared sizes are checked first and the real ones during unpacking, so a zip bomb uses at most `budget.bytes` of
+    disk space, which is freed again. The header of each file is read after it is unpacked: an upload with too many
+    pixels or samples is rejected before anything is decoded.
 
     Examples
     --------
@@ -104,7 +103,7 @@ def extract_upload(
 
 
 class _Cost:
-    """What decoding the files so far would take, by their headers."""
+    """Pixels, samples and files so far, from the headers."""
 
     def __init__(self, budget: UploadBudget) -> None:
         self.budget = budget
@@ -117,7 +116,7 @@ class _Cost:
         from tmlcd_core.features.audio import sound_values
 
         self.files += 1
-        with contextlib.suppress(DataError):  # what cannot be read is left out later, and costs nothing
+        with contextlib.suppress(DataError):  # unreadable files are skipped later and need no decoding
             if path.suffix.lower() in IMAGES:
                 width, height = image_size(path)
                 self.pixels += width * height
@@ -145,7 +144,7 @@ def _wanted(archive: zipfile.ZipFile, budget: UploadBudget) -> dict[str, zipfile
     kinds: set[str] = set()
     total = 0
     for member in members:
-        # Whoever zips under Windows with the wrong tool stores backslashes.
+        # Some zip tools on Windows store backslashes.
         name = member.filename.replace("\\", "/")
         parts = PurePosixPath(name).parts  # without "." and empty ones
         if name.startswith("/") or ".." in parts or ":" in name or any(ord(c) < 32 for c in name):
@@ -154,7 +153,7 @@ def _wanted(archive: zipfile.ZipFile, budget: UploadBudget) -> dict[str, zipfile
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
             raise DataError(f"the zip holds {name!r}, a link or device; send plain files")
         if name.endswith("/") or any(p.startswith((".", "_")) for p in parts):
-            continue  # folders, and what the Mac's Finder adds (__MACOSX/._1.wav)
+            continue  # folders, and files added by the macOS Finder (__MACOSX/._1.wav)
         ending = os.path.splitext(name)[1].lower()
         kinds.add(ending or "no ending")
         if ending not in AUDIO | IMAGES:
@@ -162,8 +161,8 @@ def _wanted(archive: zipfile.ZipFile, budget: UploadBudget) -> dict[str, zipfile
         if member.flag_bits & 1:
             raise DataError(f"{name!r} in the zip is encrypted; send it without a password")
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            # LZMA lets the sender choose how much memory the reader sets aside, up to 4 GB.
-            raise DataError(f"{name!r} in the zip is packed in an unusual way; zip the folder with the usual settings")
+            # With LZMA the sender chooses how much memory the reader allocates, up to 4 GB.
+            raise DataError(f"{name!r} in the zip has an unsupported compression; zip the folder with default settings")
         if len(name) > MAX_NAME:
             raise DataError(f"the zip holds a path of {len(name)} characters, more than {MAX_NAME}; shorten its names")
         name = str(PurePosixPath(name))

@@ -1,4 +1,4 @@
-"""Change detection: the generalized CUSUM test, river's detectors, and the choice of the threshold."""
+"""Change detection: generalized CUSUM test, river's detectors, and calibration of the threshold."""
 
 from tmlcd_core.detectors.calibration import ThresholdRow, calibrate_threshold, threshold_table
 from tmlcd_core.detectors.cusum import GeneralizedCusum, candidate_accuracies, log_likelihood_ratio

@@ -1,4 +1,4 @@
-"""Choosing the threshold h by simulation: how often the test cries wolf, and how late it speaks up."""
+"""Calibration of the CUSUM threshold h by simulation: false-alarm rate and detection delay."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tmlcd_core.detectors.cusum import V0_MARGIN, GeneralizedCusum
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.validation import real_number, shown, whole_number
 
-CONFIDENCE = 2.33  # standard errors: the simulation itself may be unlucky in one case in a hundred
+CONFIDENCE = 2.33  # standard errors: the simulation underestimates the rate in one case of a hundred
 EXCEEDANCES = 200  # simulated false alarms behind a threshold
 RUNS = 10_000, 1_000_000  # fewest and most simulated streams
 LONGEST = 65_535  # samples of a batch or a warm-up, as on the device
-MOST_BATCHES = 2**27  # simulated in all: 2 GB
+MOST_BATCHES = 2**27  # simulated batches over all streams: 2 GB
 
 
 def calibrate_threshold(
@@ -31,24 +31,28 @@ def calibrate_threshold(
     random_state: int = 0,
     margin: float = V0_MARGIN,
 ) -> float:
-    """The threshold h at which a stationary stream raises an alarm with at most the wanted probability.
+    """Find the threshold h at which a stationary stream raises an alarm with at most a given probability.
 
-    Streams of stable accuracy are simulated, the estimate of v0 on `warmup` samples included: much of the false-alarm
-    rate comes from its error. h is the quantile of the largest g_t of each, moved up by the simulation's own
-    uncertainty, so that the promise holds for other seeds.
+    Streams of constant accuracy are simulated, including the estimate of v0 on `warmup` samples: its error causes many
+    of the false alarms. h is a quantile of the largest g_t of each stream, raised by the uncertainty of the simulation
+    so that the rate also holds for other seeds.
 
     Parameters
     ----------
     accuracy
-        The classifier's accuracy while nothing changes.
+        Accuracy of the classifier while nothing changes, 0..1.
     batch, warmup, direction, likelihood, margin
         As in `GeneralizedCusum`.
     horizon
-        Supervised samples after the warm-up during which no false alarm is wanted.
+        Number of supervised samples after the warm-up over which false alarms are counted.
     false_alarm_rate
-        Probability of one or more false alarms within the horizon.
+        Largest probability of one or more false alarms within the horizon.
     random_state
         Seed of the simulation.
+
+    Returns
+    -------
+    The threshold h.
 
     Examples
     --------
@@ -69,7 +73,7 @@ def calibrate_threshold(
 
 @dataclass(frozen=True)
 class ThresholdRow:
-    """What one threshold gives."""
+    """False-alarm rate and detection delay of one threshold."""
 
     threshold: float  # h
     false_alarm_rate: float  # share of stationary streams with an alarm within the horizon, 0..1
@@ -89,9 +93,10 @@ def threshold_table(
     runs: int = 10_000,
     random_state: int = 0,
 ) -> list[ThresholdRow]:
-    """False-alarm rate and mean delay for each threshold, from one simulation.
+    """Simulate the false-alarm rate and the mean delay of each threshold; return one row per threshold.
 
-    The delay is that of a drop to `accuracy_after` (by default 0.2 below `accuracy`) at the end of the warm-up.
+    The delay is measured for a drop to `accuracy_after` (by default 0.2 below `accuracy`) at the end of the warm-up.
+    The other parameters are those of `calibrate_threshold`.
 
     Examples
     --------
@@ -138,7 +143,10 @@ def simulate_statistic(
     random_state: int = 0,
     margin: float = V0_MARGIN,
 ) -> NDArray[np.float64]:
-    """g_t after each batch (columns) of many streams (rows): warm-up at `accuracy`, then `accuracy_after`."""
+    """Simulate the statistic g_t of `runs` streams: warm-up at `accuracy`, then batches at `accuracy_after`.
+
+    Returns g_t after each batch, float64 (runs, horizon // batch).
+    """
     accuracy = real_number("accuracy", accuracy, 0.0, 1.0)
     accuracy_after = real_number("accuracy_after", accuracy_after, 0.0, 1.0)
     batch, warmup = whole_number("batch", batch, 1, LONGEST), whole_number("warmup", warmup, 1, LONGEST)
@@ -147,7 +155,7 @@ def simulate_statistic(
     runs = whole_number("runs", runs, 1, RUNS[1])
     if runs * batches > MOST_BATCHES:
         raise ConfigError(
-            f"horizon={shown(horizon)} is too long for {runs:,} streams: give at most {MOST_BATCHES // runs * batch}"
+            f"horizon={shown(horizon)} is too long for {runs:,} streams: use at most {MOST_BATCHES // runs * batch}"
         )
     rng = np.random.default_rng(whole_number("random_state", random_state, 0))
     warm_hits = rng.binomial(warmup, accuracy, runs)

@@ -1,4 +1,4 @@
-"""The generalized CUSUM test on the accuracy of a classifier (paper, Sec. 6.2, Eqs. 1-6)."""
+"""Generalized CUSUM test on the accuracy of a classifier (paper, Sec. 6.2, Eqs. 1-5)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,21 @@ V0_MARGIN = 1e-3  # v0 is kept this far from 0 and 1 (authors' experiments)
 def log_likelihood_ratio(
     correct: ArrayLike, v0: ArrayLike, v1: ArrayLike, n: int, likelihood: str = "normal"
 ) -> NDArray:
-    """s = ln p_v1(zeta) / p_v0(zeta) for zeta = `correct` hits in a batch of n (Eq. 1), by broadcasting.
+    """Log-likelihood ratio s = ln p_v1(zeta) / p_v0(zeta) of a batch (Eq. 1).
 
-    "normal" is the paper's Eq. (4); "binomial" is the exact ratio, in which the binomial coefficients cancel.
+    Parameters
+    ----------
+    correct, v0, v1
+        Number of correct predictions zeta, accuracy before and after the change; arrays are broadcast.
+    n
+        Samples per batch.
+    likelihood
+        "normal": the approximation of the paper's Eq. (4). "binomial": the exact ratio, in which the binomial
+        coefficients cancel.
+
+    Returns
+    -------
+    s, float64 of the broadcast shape.
 
     Examples
     --------
@@ -45,19 +57,19 @@ def log_likelihood_ratio(
 class GeneralizedCusum(Cloneable):
     """Generalized CUSUM on batches of correct and incorrect predictions.
 
-    The accuracy v0 before a change is estimated on the first `warmup` samples; after that each batch of n samples adds,
-    for every candidate accuracy v1, its log-likelihood ratio s. The statistic is g_t = max_j max_v1 S_j^t(v1) with
-    S_j^t = s_j + … + s_t. For each v1 the maximum over j is the recursion G = max(G, 0) + s together with the batch at
-    which it last started anew, so memory is one number a candidate, whatever t is.
+    The accuracy v0 before a change is estimated on the first `warmup` samples. Then each batch of n samples adds its
+    log-likelihood ratio s for every candidate accuracy v1. The statistic is g_t = max_j max_v1 S_j^t(v1) with
+    S_j^t = s_j + … + s_t. For each v1 the maximum over j is computed by the recursion G = max(G, 0) + s, together with
+    the batch at which G last restarted. So the memory per candidate is constant and does not grow with t.
 
-    After an alarm the test starts again at the next sample, and v0 is estimated on `batch` samples.
+    After an alarm the test restarts at the next sample and estimates v0 on `batch` samples.
 
     Parameters
     ----------
     threshold
         h: the alarm is raised when g_t >= h. `calibrate_threshold` finds one for a false-alarm rate.
     batch
-        n: samples a batch.
+        n: samples per batch.
     warmup
         ξ: samples on which v0 is estimated.
     direction
@@ -65,10 +77,10 @@ class GeneralizedCusum(Cloneable):
     likelihood
         "normal" approximation (the paper) or exact "binomial".
     spacing, gap
-        Candidates are spacing/2, 3 spacing/2, … below 1, without those nearer than `gap` to v0.
+        Candidates v1 are spacing/2, 3 spacing/2, … below 1, without those closer than `gap` to v0.
     margin
-        v0 is kept this far from 0 and 1. A dozen hits in a row do not make a perfect classifier: after so short a
-        warm-up the authors' 0.001 would let one error weigh as much as all others.
+        v0 is kept at least this far from 0 and 1. Use a larger margin after a short warm-up: if all of a dozen samples
+        were correct, the authors' 0.001 would give a single later error far too much weight.
 
     Examples
     --------
@@ -124,7 +136,10 @@ class GeneralizedCusum(Cloneable):
         self._alarm = False
 
     def update(self, correct: bool, time: int | None = None) -> bool:
-        """Take in one supervised sample; True where g_t reaches the threshold. `time` is by default a count from 0."""
+        """Add one supervised sample; return True if g_t reaches the threshold.
+
+        `correct` says whether the prediction was right; `time` is the time of the sample, by default a count from 0.
+        """
         if self._alarm:
             self._start(self.batch)
         if time is None:
@@ -148,14 +163,14 @@ class GeneralizedCusum(Cloneable):
         return self._alarm
 
     def begin(self, accuracy: float) -> None:
-        """Begin to test: v0 is `accuracy`, kept off 0 and 1, and no batch has been seen."""
+        """Start the test with v0 = `accuracy`, limited by `margin`, and no batches seen."""
         self.accuracy_before = min(max(accuracy, self.margin), 1 - self.margin)
         self.candidates = candidate_accuracies(self.accuracy_before, self.direction, self.spacing, self.gap)
         self._G = np.full(len(self.candidates), -np.inf)
         self._since = np.zeros(len(self.candidates), np.int64)
 
     def _take_batch(self, correct: int) -> None:
-        if not len(self.candidates):  # nothing lies far enough below v0: no drop can be told
+        if not len(self.candidates):  # no candidate lies far enough below v0: a drop cannot be detected
             return
         anew = self._G < 0
         self._since[anew] = self._batch_time
@@ -168,14 +183,17 @@ class GeneralizedCusum(Cloneable):
         self._alarm = self.statistic >= self.threshold
 
     def ratios(self, correct: ArrayLike) -> NDArray[np.float64]:
-        """s(v1) of batches with these numbers of hits: one row a batch, one column a candidate."""
+        """Return s(v1) of batches with `correct` hits, shape (batches,): float64 (batches, candidates)."""
         zeta = np.asarray(correct, dtype=np.float64)[..., None]
         return log_likelihood_ratio(zeta, self.accuracy_before, self.candidates, self.batch, self.likelihood)
 
     def matrix(self, correct: ArrayLike) -> NDArray[np.float64]:
-        """S_j^t(v1) of batches 1..t with these hits, j down, v1 across: for drawing, the test never keeps it."""
+        """Return S_j^t(v1) of batches 1..t with `correct` hits, shape (t,): float64 (t, candidates), row j - 1.
+
+        For charts only: the test itself does not store this matrix.
+        """
         if math.isnan(self.accuracy_before):
-            raise DataError("v0 is not known before the warm-up ends: there is no S_j^t(v1) yet")
+            raise DataError("v0 is not known before the warm-up ends: add more samples with update, or call begin")
         hits = np.atleast_1d(np.asarray(correct))
         if hits.ndim != 1 or (hits < 0).any() or (hits > self.batch).any():
             raise DataError(f"hits per batch must be a list of numbers in 0..{self.batch}, got {correct!r}")
@@ -185,7 +203,7 @@ class GeneralizedCusum(Cloneable):
 def candidate_accuracies(
     v0: float, direction: str = "both", spacing: float = 0.01, gap: float = 0.03
 ) -> NDArray[np.float64]:
-    """The set of accuracies after the change that the test considers.
+    """Candidate accuracies v1 after a change, ascending, float64 (candidates,).
 
     Examples
     --------
@@ -193,6 +211,6 @@ def candidate_accuracies(
     [0.005, 0.015, 0.025, 0.035, 0.045, 0.055, 0.065]
     """
     one_of("direction", direction, DIRECTIONS)
-    grid = np.arange(spacing / 2, 1 - 1e-12, spacing)  # arange itself may go one step too far, to 1
+    grid = np.arange(spacing / 2, 1 - 1e-12, spacing)  # rounding can make arange include 1
     far = np.abs(grid - v0) >= gap - 1e-12
     return grid[far & (grid < v0)] if direction == "down" else grid[far]

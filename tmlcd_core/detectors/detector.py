@@ -1,24 +1,24 @@
-"""What a change detector must offer to drive Active and Hybrid."""
+"""Change-detector interface of the Active and Hybrid learners."""
 
 from __future__ import annotations
 
 import inspect
 from typing import Protocol, Self, runtime_checkable
 
-FEWEST_SAMPLES = 5  # an alarm that would leave fewer is recorded but does not touch T (authors' experiments)
+FEWEST_SAMPLES = 5  # an alarm that would leave fewer is recorded but does not change T (authors' experiments)
 
 
 @runtime_checkable
 class ChangeDetector(Protocol):
-    """Watches whether predictions are correct; one's own detector needs no more than this.
+    """Protocol of a change detector on correct and incorrect predictions; implement it to use your own detector.
 
-    After `update` has returned True, `change_time` holds the time of the first sample that is thought to belong to the
-    new concept; the next `update` starts the watch again. Times count from 1. Where a learner has fewer than 5 samples
-    of the new concept, it records the alarm and leaves T alone: Active then does not learn that concept.
+    After `update` has returned True, `change_time` is the estimated time of the first sample of the new concept; the
+    next `update` restarts the detector. Times count from 1. If a learner has fewer than 5 samples of the new concept,
+    it records the alarm and does not change T: Active then does not learn that concept.
 
     Examples
     --------
-    Ten errors in a row are a change that began with the first of them:
+    A detector that reports ten errors in a row as a change that began with the first of them:
 
     >>> class TenInARow:
     ...     statistic, change_time = 0.0, 0
@@ -41,18 +41,18 @@ class ChangeDetector(Protocol):
     change_time: int
 
     def update(self, correct: bool, time: int) -> bool:
-        """Take in one supervised sample; True raises the alarm."""
+        """Add one supervised sample, `correct` if it was predicted right; return True to raise an alarm."""
         ...
 
 
 class Cloneable:
-    """Cloning by parameters, as river and scikit-learn do it: a fresh detector that has seen nothing.
+    """Mixin that clones by parameters, as in river and scikit-learn: the clone has seen no samples.
 
-    The parameters are those of `__init__`, each kept under its name. `copy.deepcopy` and `pickle` keep the state.
+    The parameters of `__init__` must be attributes of the same names. `copy.deepcopy` and `pickle` keep the state.
     """
 
     def clone(self) -> Self:
-        """A fresh detector with the same parameters."""
+        """Return a new detector with the same parameters."""
         return type(self)(**{name: getattr(self, name) for name in inspect.signature(type(self)).parameters})
 
     def __sklearn_clone__(self) -> Self:

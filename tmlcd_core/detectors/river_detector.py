@@ -1,4 +1,4 @@
-"""river's drift detectors as drivers of Active and Hybrid."""
+"""Adapter for river's drift detectors, for the Active and Hybrid learners."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from tmlcd_core.validation import one_of, whole_number
 
 
 class RiverDetector(Cloneable):
-    """Any of river's detectors, fed with 1 for an error and 0 for a hit.
+    """Adapter for a river drift detector, which receives 1 for an error and 0 for a correct prediction.
 
-    CUSUM estimates when a change began; river's detectors do not. At an alarm of theirs the accuracies since the last
-    one are cut in two where that explains them best: `change_time_source` says so.
+    CUSUM estimates when a change began; river's detectors do not. At an alarm, the change time is estimated by
+    maximum likelihood from the predictions since the last alarm (`change_point`, described in `change_time_source`).
 
     Parameters
     ----------
     detector
-        A river detector such as `river.drift.ADWIN()`; it is cloned, so its own state is not touched.
+        A river detector such as `river.drift.ADWIN()`; it is cloned and not changed.
     direction
         "both", or "down" to ignore alarms at which the accuracy has risen (for Hybrid).
     history
-        How many samples back a change may be placed.
+        Largest number of past samples considered for the change time.
 
     Examples
     --------
@@ -48,20 +48,20 @@ class RiverDetector(Cloneable):
     """
 
     change_time_source = (
-        "where the hits since the last alarm fall into two parts of constant accuracy, by maximum likelihood, "
-        f"the newer of at least {FEWEST_SAMPLES} samples"
+        "maximum-likelihood split of the predictions since the last alarm into two parts of constant accuracy, "
+        f"the newer with at least {FEWEST_SAMPLES} samples"
     )
 
     def __init__(self, detector: Any, direction: str = "both", history: int = 2000):
         needed = ("update", "drift_detected", "clone")
         if isinstance(detector, type) or not all(hasattr(detector, name) for name in needed):
             raise ConfigError(
-                f"{detector!r} is not a river drift detector with {', '.join(needed)}: give one such as ADWIN()"
+                f"{detector!r} is not a river drift detector with {', '.join(needed)}: pass one such as ADWIN()"
             )
         self.detector = detector.clone()
         self.direction = one_of("direction", direction, DIRECTIONS)
         self.history = whole_number("history", history, FEWEST_SAMPLES)
-        self.statistic = math.nan  # river's detectors have no common one
+        self.statistic = math.nan  # river's detectors have no common statistic
         self.change_time = -1
         self._seen: deque[tuple[int, bool]] = deque(maxlen=min(self.history, sys.maxsize))
 
@@ -70,10 +70,11 @@ class RiverDetector(Cloneable):
 
     @property
     def name(self) -> str:
+        """Class name of the river detector."""
         return type(self.detector).__name__
 
     def update(self, correct: bool, time: int) -> bool:
-        """Take in one supervised sample; True raises the alarm."""
+        """Add one supervised sample, `correct` if it was predicted right; return True at an alarm."""
         if self.detector.drift_detected:
             self.detector = self.detector.clone()
             self._seen.clear()
@@ -88,9 +89,10 @@ class RiverDetector(Cloneable):
 
 
 def change_point(hits: ArrayLike, fewest: int = FEWEST_SAMPLES) -> int:
-    """The index at which a sequence of hits is best cut into two parts of constant accuracy; 0 where it is too short.
+    """Maximum-likelihood change point of correct (1) and incorrect (0) predictions, shape (n,).
 
-    Best is what maximises the likelihood; the second part has at least `fewest` samples.
+    The sequence is split into two parts of constant accuracy; the second has at least `fewest` samples. Returns the
+    index of the first sample of the second part, or 0 if the sequence is too short.
 
     Examples
     --------

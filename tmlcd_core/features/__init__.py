@@ -1,4 +1,4 @@
-"""Sound and images to features: the gates where they enter, the extractor, and drift at the source."""
+"""Features from sound and images: loading, the feature extractor, and effects that simulate drift."""
 
 from tmlcd_core.features.audio import check_audio, fit_length, load_clip, make_clip
 from tmlcd_core.features.effects import EFFECTS, Effect, babble_from, ramp, snr_to_strength

@@ -1,6 +1,6 @@
-"""What happens to sound on its way to the recorder: one clip and a strength in, the changed clip out.
+"""Audio effects: functions from one clip, float64 (samples,), and a strength in 0..1 to the changed clip.
 
-All share one signature, whether they need the rate and the random generator or not: `Effect` calls them.
+`Effect` calls them, so all have the same signature, even if they do not use the rate or the random generator.
 """
 
 from __future__ import annotations
@@ -20,40 +20,44 @@ GAIN_LOSS_DB = 40.0
 CLIPPED_AT = 0.03  # of the clip's peak
 MUFFLED_HZ, MUFFLED_ORDER = 400.0, 6
 ECHO_SECONDS, ECHO_GAIN, ECHOES = 0.15, 0.8, 4
-REVERBERATION_SECONDS, REVERBERATION_GAIN = 0.8, 1.5  # until 60 dB down; against the direct sound
-FASTER = 0.6  # a word said 1.6 times as fast
+REVERBERATION_SECONDS, REVERBERATION_GAIN = 0.8, 1.5  # time until -60 dB; gain relative to the direct sound
+FASTER = 0.6  # speech up to 1.6 times as fast
 PACKET_SECONDS, LOST = 0.02, 0.7  # as on a bad radio link
-WRONG_RATE = 2.0  # recorded at twice the rate that the reader believes
+WRONG_RATE = 2.0  # recorded at up to twice the assumed rate
 
 
 def add_noise(clip: Clip, strength: float, noise: Clip) -> Clip:
-    """Noise of unit power added, its amplitude in proportion to the strength."""
+    """Add noise of unit power, with an amplitude proportional to the strength."""
     level = np.sqrt(np.mean(clip**2)) * 10 ** (-FULL_SNR_DB / 20)
     return clip + strength * level * noise
 
 
 def add_coloured(clip: Clip, strength: float, rate: int, rng: np.random.Generator, colour: Colour) -> Clip:
+    """Add white, pink or brown noise."""
     return add_noise(clip, strength, coloured_noise(colour, len(clip), rate, rng))
 
 
 def add_babble(
     clip: Clip, strength: float, rate: int, rng: np.random.Generator, pool: NDArray[np.float32] | None = None
 ) -> Clip:
+    """Add the babble of several talkers, mixed from `pool` (n, samples) if given."""
     return add_noise(clip, strength, babble(len(clip), rate, rng, pool))
 
 
 def lose_gain(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
+    """Reduce the level by up to GAIN_LOSS_DB."""
     return clip * 10 ** (-GAIN_LOSS_DB * strength / 20)
 
 
 def overload(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
+    """Clip the peaks, at full strength to CLIPPED_AT of the clip's peak."""
     limit = np.abs(clip).max() * (1 - (1 - CLIPPED_AT) * strength)
     return np.clip(clip, -limit, limit)
 
 
 def muffle(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
-    """A Butterworth low-pass without delay; its cut-off slides from the highest frequency to MUFFLED_HZ."""
-    size = 2 * len(clip)  # the zeros keep the end from wrapping into the beginning
+    """Apply a zero-phase Butterworth low-pass; its cut-off falls from the highest frequency to MUFFLED_HZ."""
+    size = 2 * len(clip)  # zero padding, so that the end does not wrap around to the beginning
     highest = rate / 2
     cutoff = highest * (MUFFLED_HZ / highest) ** strength
     gain = 1 / np.sqrt(1 + (np.fft.rfftfreq(size, 1 / rate) / cutoff) ** (2 * MUFFLED_ORDER))
@@ -61,6 +65,7 @@ def muffle(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> 
 
 
 def echo(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
+    """Add echoes every ECHO_SECONDS, each weaker than the one before."""
     out, delay = clip.copy(), round(ECHO_SECONDS * rate)
     for repeat in range(1, ECHOES + 1):
         late = repeat * delay
@@ -69,6 +74,7 @@ def echo(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Cl
 
 
 def reverberate(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
+    """Add the reverberation of a large room (convolution with its impulse response)."""
     room, size = _room(rate), len(clip) + round(REVERBERATION_SECONDS * rate)
     tail = np.fft.irfft(np.fft.rfft(clip, size) * np.fft.rfft(room, size), size)[: len(clip)]
     return clip + REVERBERATION_GAIN * strength * tail
@@ -76,14 +82,14 @@ def reverberate(clip: Clip, strength: float, rate: int, rng: np.random.Generator
 
 @lru_cache(maxsize=4)
 def _room(rate: int) -> Clip:
-    """One and the same room for all clips: decaying noise of unit energy."""
+    """Impulse response of the room, the same for all clips: decaying noise of unit energy."""
     time = np.arange(round(REVERBERATION_SECONDS * rate)) / rate
     response = np.random.default_rng(0).standard_normal(len(time)) * 10 ** (-3 * time / REVERBERATION_SECONDS)
     return response / np.sqrt(np.sum(response**2))
 
 
 def speed_up(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
-    """Faster at the same pitch (a phase vocoder); the clip starts again when it ends early."""
+    """Speed the clip up at the same pitch (phase vocoder), and repeat its start to fill the length."""
     factor = 1 + FASTER * strength
     size = 1 << round(np.log2(0.05 * rate))  # windows of about 50 ms
     hop = size // 4
@@ -107,12 +113,13 @@ def speed_up(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -
 
 
 def drop_out(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
+    """Set random packets of PACKET_SECONDS to zero."""
     packet = round(PACKET_SECONDS * rate)
     lost = rng.random(-(-len(clip) // packet)) < LOST * strength
     return np.where(np.repeat(lost, packet)[: len(clip)], 0.0, clip)
 
 
 def mistake_rate(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
-    """Longer and lower by up to WRONG_RATE, by band-limited interpolation; what no longer fits is cut."""
+    """Stretch the clip by up to WRONG_RATE (slower and lower) by band-limited interpolation, and cut the end."""
     longer = round(len(clip) * (1 + (WRONG_RATE - 1) * strength))
     return np.fft.irfft(np.fft.rfft(clip), longer)[: len(clip)] * (longer / len(clip))

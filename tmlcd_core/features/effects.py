@@ -1,4 +1,4 @@
-"""Drift at the source: a list of what can happen to sound and pictures, each with a strength from 0 to 1."""
+"""Effects that simulate drift in sound and images, each with a strength from 0 to 1."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from tmlcd_core.validation import whole_number
 
 @dataclass(frozen=True)
 class Effect:
-    """What happens to clips or images, from 0 (bit for bit as given) to 1 (fully).
+    """Effect on clips or images with a strength from 0 (unchanged) to 1 (full).
 
-    Randomness is drawn per sample from (seed, effect, index), so a clip sounds the same whatever batch it
-    comes in, and a stronger effect of one seed is the same noise, louder.
+    The random generator of each sample is seeded by (seed, effect, index). So the result for a clip does not depend on
+    its batch, and a stronger effect with the same seed has the same noise, only louder.
 
     Parameters
     ----------
     name
-        Under which `EFFECTS` lists it.
+        Name in `EFFECTS`.
     kind
-        What it works on.
+        Type of the media: "audio" or "image".
     explanation
-        One line for a page: what happens, and how much of it at full strength.
+        Help text for a page: the effect and its size at full strength.
     change
-        (clip, strength, rate, rng) or (image, strength, rng) to the changed one.
+        Function (clip, strength, rate, rng) or (image, strength, rng) that returns the changed clip or image.
 
     Examples
     --------
@@ -58,10 +58,10 @@ class Effect:
         indices: Sequence[int] | None = None,
         sample_rate: int = 22_050,
     ) -> NDArray:
-        """A changed copy of clips (n, samples) at `sample_rate`, or of uint8 images (n, height, width, 3).
+        """Return a changed copy of clips (n, samples) at `sample_rate` or of uint8 images (n, height, width, 3).
 
-        `strength` is one number or one per sample (see `ramp`); `indices` are the samples' numbers in their
-        stream, 0 to n - 1 unless told.
+        `strength` is one number or shape (n,) (see `ramp`); `indices` are the numbers of the samples in their stream,
+        by default 0 to n - 1.
         """
         media = np.asarray(media)
         self._check(media, sample_rate)
@@ -69,7 +69,7 @@ class Effect:
         strengths = _strengths(strength, len(media))
         numbers = range(len(media)) if indices is None else indices
         if len(numbers) != len(media):
-            raise ConfigError(f"{len(numbers)} indices for {len(media)} samples: give one each")
+            raise ConfigError(f"{len(numbers)} indices for {len(media)} samples: pass one per sample")
         changed = media.copy()
         for i in np.flatnonzero(strengths).tolist():
             rng = np.random.default_rng([seed, zlib.crc32(self.name.encode()), int(numbers[i])])
@@ -87,13 +87,13 @@ class Effect:
             fits = media.ndim == 4 and media.dtype == np.uint8 and media.shape[-1] == 3
             wanted = "uint8 images (n, height, width, 3)"
         if not fits or 0 in media.shape[1:]:
-            raise DataError(f"{self.name!r} got {media.dtype} of shape {media.shape}: give {wanted}")
+            raise DataError(f"{self.name!r} got {media.dtype} of shape {media.shape}: pass {wanted}")
 
 
 def ramp(n: int, at: int, over: int = 0, full: float = 1.0, start: int = 0) -> NDArray[np.float64]:
-    """Strength at the samples start, …, start + n - 1: 0 before `at`, then `full`, at once or gradually.
+    """Return the strength at the samples start, …, start + n - 1, float64 (n,): 0 before `at`, then `full`.
 
-    With `over` > 0 it rises in equal steps and is full from sample at + over - 1 on.
+    With `over` > 0 the strength rises in equal steps and reaches `full` at sample at + over - 1.
 
     Examples
     --------
@@ -101,22 +101,22 @@ def ramp(n: int, at: int, over: int = 0, full: float = 1.0, start: int = 0) -> N
     [0.0, 0.0, 0.5, 1.0, 1.0, 1.0]
     """
     if over < 0 or not 0 <= full <= 1:
-        raise ConfigError(f"over={over}, full={full}: give over >= 0 samples and a strength from 0 to 1")
+        raise ConfigError(f"over={over}, full={full}: choose over >= 0 samples and a strength from 0 to 1")
     since = np.arange(start, start + n) - at + 1
     return full * np.clip(since / max(over, 1), 0, 1)
 
 
 def snr_to_strength(snr_db: float) -> float:
-    """The strength at which a noise effect gives this signal-to-noise ratio; -5 dB is full strength."""
+    """Return the strength at which a noise effect has this signal-to-noise ratio; -5 dB is full strength."""
     if not snr_db >= audio.FULL_SNR_DB:
-        raise ConfigError(f"snr_db={snr_db}: the noises go down to {audio.FULL_SNR_DB} dB")
+        raise ConfigError(f"snr_db={snr_db}: choose at least {audio.FULL_SNR_DB} dB")
     return float(10 ** ((audio.FULL_SNR_DB - snr_db) / 20))
 
 
 def babble_from(pool: NDArray[np.float32]) -> Effect:
-    """The babble effect mixed from these clips of speech (n, samples) instead of synthetic talkers."""
+    """Return the babble effect mixed from clips of speech (n, samples) instead of synthetic talkers."""
     if pool.ndim != 2 or 0 in pool.shape:
-        raise DataError(f"a pool of shape {pool.shape}: give clips (n, samples)")
+        raise DataError(f"the pool has the shape {pool.shape}: pass clips (n, samples)")
     plain = EFFECTS["babble"]
     return Effect(plain.name, plain.kind, plain.explanation, partial(audio.add_babble, pool=pool))
 
@@ -124,10 +124,10 @@ def babble_from(pool: NDArray[np.float32]) -> Effect:
 def _strengths(strength: ArrayLike, n: int) -> NDArray[np.float64]:
     values = np.asarray(strength, dtype=np.float64)
     if values.shape not in ((), (n,)):
-        raise ConfigError(f"strengths of shape {values.shape} for {n} samples: give one number, or one each")
+        raise ConfigError(f"strengths of shape {values.shape} for {n} samples: pass one number, or one per sample")
     outside = ~((values >= 0) & (values <= 1))
     if outside.any():
-        raise ConfigError(f"strength={values[outside].flat[0]}: give numbers from 0 (none) to 1 (full)")
+        raise ConfigError(f"strength={values[outside].flat[0]}: choose numbers from 0 (none) to 1 (full)")
     return np.broadcast_to(values, n)
 
 
@@ -139,103 +139,103 @@ EFFECTS: dict[str, Effect] = _listed(
     (
         "white noise",
         "audio",
-        "A hiss of all frequencies; at full strength 5 dB louder than the word.",
+        "Hiss at all frequencies. At full strength 5 dB louder than the word.",
         partial(audio.add_coloured, colour="white"),
     ),
     (
         "pink noise",
         "audio",
-        "Noise like rain, 3 dB less per octave; at full strength 5 dB louder than the word.",
+        "Noise like rain, falling by 3 dB per octave. At full strength 5 dB louder than the word.",
         partial(audio.add_coloured, colour="pink"),
     ),
     (
         "brown noise",
         "audio",
-        "A rumble, 6 dB less per octave; at full strength 5 dB louder than the word.",
+        "Rumble, falling by 6 dB per octave. At full strength 5 dB louder than the word.",
         partial(audio.add_coloured, colour="brown"),
     ),
     (
         "babble",
         "audio",
-        "Eight people talking at once; at full strength 5 dB louder than the word.",
+        "Eight people talking at once. At full strength 5 dB louder than the word.",
         audio.add_babble,
     ),
     (
         "gain loss",
         "audio",
-        "A tired microphone, up to 40 dB softer; the features, relative to the clip's peak, hardly move.",
+        "The microphone loses up to 40 dB. The features hardly change, because they are relative to the clip's peak.",
         audio.lose_gain,
     ),
     (
         "clipping",
         "audio",
-        "An overdriven amplifier cuts the peaks off, at full strength at 3 % of their height.",
+        "An overdriven amplifier cuts off the peaks. At full strength at 3 % of their height.",
         audio.overload,
     ),
     (
         "muffled",
         "audio",
-        "A cloth over the microphone: high frequencies go, at full strength all above 400 Hz.",
+        "A cloth over the microphone removes high frequencies. At full strength all above 400 Hz.",
         audio.muffle,
     ),
     (
         "echo",
         "audio",
-        "The word comes back every 0.15 s, at full strength with 80 % of its amplitude.",
+        "The word repeats every 0.15 s. At full strength with 80 % of its amplitude.",
         audio.echo,
     ),
     (
         "reverberation",
         "audio",
-        "A large bare room rings for 0.8 s, at full strength 1.5 times as strong as the word itself.",
+        "A large empty room reverberates for 0.8 s. At full strength 1.5 times as strong as the word itself.",
         audio.reverberate,
     ),
     (
         "faster speech",
         "audio",
-        "The same voice speaks faster, up to 1.6 times, at the same pitch.",
+        "The same voice speaks up to 1.6 times as fast, at the same pitch.",
         audio.speed_up,
     ),
     (
         "drop-outs",
         "audio",
-        "A bad radio link loses packets of 20 ms, at full strength 7 of 10.",
+        "A bad radio link loses packets of 20 ms. At full strength 7 of 10.",
         audio.drop_out,
     ),
     (
         "wrong sample rate",
         "audio",
-        "The recorder runs faster than believed: slower and lower, at full strength by an octave.",
+        "Recorded at a higher rate than assumed: slower and lower. At full strength by one octave.",
         audio.mistake_rate,
     ),
     (
         "image noise",
         "image",
-        "A grainy sensor; at full strength a standard deviation of 100 of 255 grey levels.",
+        "Sensor noise. At full strength with a standard deviation of 100 of 255 grey levels.",
         image.add_noise,
     ),
     (
         "blur",
         "image",
-        "Out of focus; at full strength a Gaussian of 4 % of the shorter side.",
+        "Out of focus. At full strength a Gaussian blur of 4 % of the shorter side.",
         image.blur,
     ),
     (
         "darkness",
         "image",
-        "The light goes down, at full strength to a tenth of the brightness.",
+        "Less light. At full strength a tenth of the brightness.",
         image.darken,
     ),
     (
         "rotation",
         "image",
-        "The camera tilts, at full strength by 45 degrees.",
+        "The camera tilts. At full strength by 45 degrees.",
         image.rotate,
     ),
     (
         "occlusion",
         "image",
-        "Something grey stands in the way, at full strength before 60 % of the picture.",
+        "A grey rectangle covers part of the image. At full strength 60 % of it.",
         image.occlude,
     ),
 )

@@ -1,4 +1,4 @@
-"""The paper's feature extractor: a second of sound, or an image, to maps of ResNet-18's first layer."""
+"""Feature extractor of the paper: from one second of sound, or an image, to maps of ResNet-18's first layer."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from tmlcd_core.validation import whole_number
 
 PAPER_FILTER = 51  # highest mean activation after the max-pool on ImageNet (the authors' choice)
 SECONDS = 1  # length of a clip (paper, Sec. 7.3)
-CLIP_BATCH = 16  # the double-precision spectra of 16 clips (3 MB) still fit a processor's second-level cache
+CLIP_BATCH = 16  # the double-precision spectra of 16 clips (3 MB) fit into a processor's second-level cache
 IMAGE_BATCH = 16
-RECIPE = 1  # raise it when the same settings would give other features: it is part of `key`
+RECIPE = 1  # version, part of `key`: increase it if the same settings would give other features
 
 
 @dataclass(frozen=True, eq=False)
 class AudioStages:
-    """What one clip looks like on its way through the extractor.
+    """Intermediate results of the extractor for one clip.
 
-    `waveform` (samples,), `decibels` (bins, frames) in -80..0, `plane` the same scaled to 0..1, `coloured`
-    (bins, frames, 3) in 0..1, `maps` (f, h, w). Row 0 of a spectrogram is 0 Hz.
+    `waveform` (samples,), `decibels` (bins, frames) in -80..0, `plane` (bins, frames) the same scaled to 0..1,
+    `coloured` (bins, frames, 3) in 0..1, `maps` (f, h, w). Row 0 of a spectrogram is 0 Hz.
     """
 
     waveform: NDArray[np.float32]
@@ -52,9 +52,9 @@ class AudioStages:
 
 @dataclass(frozen=True, eq=False)
 class ImageStages:
-    """What one image looks like on its way through the extractor.
+    """Intermediate results of the extractor for one image.
 
-    `image` as given, `cropped` to 224x224, `normalised` float (224, 224, 3), `maps` (f, 56, 56).
+    `image` unchanged, `cropped` uint8 (224, 224, 3), `normalised` float32 (224, 224, 3), `maps` (f, 56, 56).
     """
 
     image: NDArray[np.uint8]
@@ -65,28 +65,27 @@ class ImageStages:
 
 @dataclass(frozen=True)
 class Extractor:
-    """ResNet-18 cut after its first max-pool, with only the chosen filters kept.
+    """Feature extractor: ResNet-18 cut after its first max-pool, with selected filters.
 
-    A clip becomes a spectrogram in decibels below its maximum, coloured by viridis; an image is resized,
-    cropped to 224x224 and normalised as for ImageNet. Both then pass the 7x7 convolution, batch
-    normalisation, ReLU and max-pool. One clip and ten thousand take the same path, `batch_size` at a time,
-    in constant extra memory. The kernel is compiled by numba and needs no torch; with one filter it is
-    several times as fast as torch's convolution.
+    A clip becomes a spectrogram in decibels below its maximum, coloured by viridis; an image is resized, cropped to
+    224x224 and normalised as for ImageNet. Then follow the 7x7 convolution, batch normalisation, ReLU and max-pool.
+    Media are processed `batch_size` at a time, so the extra memory is constant. The kernel is compiled by numba and
+    does not need torch; with one filter it is several times as fast as torch's convolution.
 
     Parameters
     ----------
     filters
-        Which of the 64 filters to keep, in this order.
+        Filters to keep out of 64, in this order.
     sample_rate
-        Of the clips, in Hz. 22050 is the paper's, 4410 its variant for the smallest board (with n_fft = hop
-        = 128).
+        Sample rate of the clips in Hz: 22050 in the paper, 4410 in its variant for the smallest board (with n_fft =
+        hop = 128).
     n_fft
         Window of the short-time Fourier transform, in samples.
     hop
         Step between two windows, in samples.
     engine
-        "numba", or "torch" to run the same weights through torch's layers; equal within rounding, so not
-        part of `key`.
+        "numba", or "torch" to use torch's layers with the same weights; the results are equal within rounding, so it
+        is not part of `key`.
 
     Examples
     --------
@@ -112,34 +111,34 @@ class Extractor:
         filters = np.atleast_1d(np.asarray(self.filters)).tolist()
         whole = all(isinstance(f, int) and 0 <= f < N_FILTERS for f in filters)
         if not whole or not filters or len(set(filters)) != len(filters):
-            raise ConfigError(f"filters={self.filters!r}: give different numbers from 0 to {N_FILTERS - 1}")
+            raise ConfigError(f"filters={self.filters!r}: choose different numbers from 0 to {N_FILTERS - 1}")
         object.__setattr__(self, "filters", tuple(filters))
         for name in ("sample_rate", "n_fft", "hop"):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), 1))
         if not 1_000 <= self.sample_rate <= 192_000:
-            raise ConfigError(f"sample_rate={self.sample_rate}: give a rate from 1000 to 192000 Hz")
+            raise ConfigError(f"sample_rate={self.sample_rate}: choose a rate from 1000 to 192000 Hz")
         if not 16 <= self.n_fft <= self.samples:
-            raise ConfigError(f"n_fft={self.n_fft}: give 16 to {self.samples} samples (one second)")
-        least = max(16, self.n_fft // 8)  # more overlap would cost gigabytes and show nothing new
+            raise ConfigError(f"n_fft={self.n_fft}: choose 16 to {self.samples} samples (one second)")
+        least = max(16, self.n_fft // 8)  # more overlap would take gigabytes without new information
         if not least <= self.hop <= self.samples:
-            raise ConfigError(f"hop={self.hop}: give {least} to {self.samples} samples (an eighth of n_fft or more)")
+            raise ConfigError(f"hop={self.hop}: choose {least} to {self.samples} samples (an eighth of n_fft or more)")
         if self.engine not in ("numba", "torch"):
             raise ConfigError(f"engine={self.engine!r}: choose 'numba' or 'torch'")
 
     @classmethod
     def at_rate(cls, sample_rate: int) -> Extractor:
-        """The paper's filter at another rate: the window keeps its length in time (512 samples at 22,050 Hz)."""
+        """Return the extractor with the paper's filter at another rate; the window keeps its length in seconds."""
         window = 512 if sample_rate > 11_025 else 256 if sample_rate > 5_512 else 128
         return cls(sample_rate=sample_rate, n_fft=window, hop=window)
 
     @property
     def samples(self) -> int:
-        """Samples of one clip."""
+        """Number of samples of one clip."""
         return SECONDS * self.sample_rate
 
     @property
     def key(self) -> str:
-        """A short digest of all that determines the features: it names caches."""
+        """Digest of all settings and weights that determine the features; used in cache names."""
         settings = (RECIPE, self.filters, self.sample_rate, self.n_fft, self.hop)
         return hashlib.sha256(repr(settings).encode() + load_stem().conv1.tobytes()).hexdigest()[:16]
 
@@ -151,7 +150,7 @@ class Extractor:
 
     @property
     def n_features(self) -> int:
-        """Features of a clip."""
+        """Number of features of a clip."""
         return int(np.prod(self.shape))
 
     @property
@@ -162,9 +161,9 @@ class Extractor:
     def transform(
         self, clips: ArrayLike, *, batch_size: int = CLIP_BATCH, progress: Progress = silent
     ) -> NDArray[np.float32]:
-        """Features (n, n_features) of clips (n, samples), or of one clip (samples,) as (1, n_features).
+        """Return the features, float32 (n, n_features), of clips (n, samples); one clip (samples,) gives n = 1.
 
-        A clip shorter than a second is repeated to fill it; of a longer one the first second is taken.
+        A clip shorter than one second is repeated; of a longer clip the first second is used.
         """
         waves = _as_waves(clips)
         features = np.empty((len(waves), self.n_features), np.float32)
@@ -182,9 +181,9 @@ class Extractor:
         batch_size: int = IMAGE_BATCH,
         progress: Progress = silent,
     ) -> NDArray[np.float32]:
-        """Features (n, f * 56 * 56) of uint8 images (height, width, 3) or (height, width), of any sizes.
+        """Return the features, float32 (n, f * 56 * 56), of uint8 images (height, width, 3) or (height, width).
 
-        One image (height, width, 3) gives (1, f * 56 * 56).
+        The images may have different sizes. One image (height, width, 3) gives n = 1.
         """
         images = _several(images)
         features = np.empty((len(images), int(np.prod(self.image_shape))), np.float32)
@@ -195,7 +194,7 @@ class Extractor:
         return features
 
     def stages(self, clip: ArrayLike) -> AudioStages:
-        """Every step of one clip, to be looked at."""
+        """Return the intermediate results for one clip, shape (samples,) or (1, samples)."""
         wave = _as_waves(clip)
         if len(wave) != 1:
             raise AudioError(f"stages takes one clip, not {len(wave)}: index the batch first")
@@ -206,7 +205,7 @@ class Extractor:
         return AudioStages(wave[0], db[0].T, plane[0].T, colours, self._clip_maps(levels)[0])
 
     def image_stages(self, image: NDArray[np.uint8]) -> ImageStages:
-        """Every step of one image, to be looked at."""
+        """Return the intermediate results for one image, uint8 (height, width, 3) or (height, width)."""
         cropped = fit_image(image)
         normalised = np.stack([table[cropped[..., c]] for c, table in enumerate(imagenet_table())], axis=-1)
         return ImageStages(image, cropped, normalised, self._image_maps(cropped[None])[0])
@@ -214,7 +213,7 @@ class Extractor:
     def _clip_maps(self, levels: NDArray[np.uint8]) -> NDArray[np.float32]:
         if self.engine == "torch":
             return _torch_maps(load_stem().viridis[levels].transpose(0, 3, 2, 1), self.filters)
-        # Frames come first in memory: turn the kernels and the small maps, not the spectrograms.
+        # Frames come first in memory: transpose the kernels and the small maps instead of the spectrograms.
         kernels, offset, table = _clip_parts(self.filters)
         return apply_stem(levels[:, None], table, kernels, offset).transpose(0, 1, 3, 2)
 
@@ -230,15 +229,14 @@ class Extractor:
 def select_filters(
     media: NDArray | Sequence[NDArray[np.uint8]], f: int, *, extractor: Extractor | None = None
 ) -> tuple[int, ...]:
-    """The f filters with the highest mean activation after the max-pool on a reference set, best first.
+    """Select the f filters with the highest mean activation after the max-pool on a reference set, best first.
 
-    This is the paper's dimensionality reduction, "filter selection without supervised information". uint8
-    media are images, anything else clips at the extractor's sample rate. On ImageNet it gives filter 51 for
-    f = 1.
+    This is the paper's dimensionality reduction, "filter selection without supervised information". uint8 media are
+    images, all others clips at the extractor's sample rate. On ImageNet it selects filter 51 for f = 1.
     """
     f, media = whole_number("f", f, 1, N_FILTERS), _several(media)
     if len(media) == 0:
-        raise DataError("the reference set is empty: give at least one image or clip")
+        raise DataError("the reference set is empty: pass at least one image or clip")
     every = replace(extractor or Extractor(), filters=tuple(range(N_FILTERS)))
     images = np.asarray(media[0]).dtype == np.uint8
     total = np.zeros(N_FILTERS)
@@ -250,7 +248,7 @@ def select_filters(
 
 
 def _several(media: NDArray | Sequence[NDArray]) -> NDArray | Sequence[NDArray]:
-    """One clip (samples,) or image (height, width, 3) as a set of one; a set as it is."""
+    """Wrap one clip (samples,) or image (height, width, 3) in a list; return several unchanged."""
     shape = media.shape if isinstance(media, np.ndarray) else ()
     return [np.asarray(media)] if len(shape) == 1 or (len(shape) == 3 and shape[2] == 3) else media
 
@@ -261,15 +259,15 @@ def _as_waves(clips: ArrayLike) -> NDArray:
         waves = waves[None]
     if waves.ndim != 2 or waves.shape[1] == 0 or waves.dtype.kind not in "iuf":
         raise AudioError(
-            f"clips of type {waves.dtype} and shape {waves.shape}: give numbers (n, samples); `transform_images` takes "
-            "images"
+            f"clips of type {waves.dtype} and shape {waves.shape}: pass numbers (n, samples); for images use "
+            "`transform_images`"
         )
     return waves
 
 
 def _batches(n: int, size: int, progress: Progress, what: str) -> Iterable[int]:
     if size < 1:
-        raise ConfigError(f"batch_size={size}: give at least 1")
+        raise ConfigError(f"batch_size={size}: choose at least 1")
     for start in range(0, n, size):
         yield start
         progress(min(start + size, n), n, what)

@@ -1,4 +1,4 @@
-"""What happens to pictures before they are recorded: a uint8 image and a strength in, the changed one out."""
+"""Image effects: functions from a uint8 image (height, width, 3) and a strength in 0..1 to the changed image."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ GREY = 128
 
 
 def add_noise(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
+    """Add Gaussian noise with a standard deviation of up to NOISE_SD."""
     return _rounded(image + NOISE_SD * strength * rng.standard_normal(image.shape))
 
 
 def blur(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
+    """Apply a Gaussian blur with a sigma of up to BLUR_SIGMA of the shorter side."""
     sigma = BLUR_SIGMA * strength * min(image.shape[:2])
     down, across = (_gaussian(size, sigma) for size in image.shape[:2])
     return _rounded(np.einsum("ij,jkc,lk->ilc", down, image.astype(np.float64), across, optimize=True))
 
 
 def darken(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
+    """Reduce the brightness by up to DARKENED."""
     return _rounded(image * (1 - DARKENED * strength))
 
 
 def rotate(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
-    """About the middle, bilinear; beyond the edge its last pixels go on."""
+    """Rotate about the centre by up to ROTATED degrees, bilinear, with the edge pixels repeated outside."""
     angle = np.deg2rad(ROTATED * strength)
     height, width = image.shape[:2]
     y, x = np.mgrid[:height, :width].astype(np.float64) - (np.array([height, width]).reshape(2, 1, 1) - 1) / 2
@@ -48,7 +51,10 @@ def rotate(image: Picture, strength: float, rng: np.random.Generator) -> Picture
 
 
 def occlude(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
-    """A grey rectangle somewhere; a stronger one covers the weaker one of the same seed, to a pixel."""
+    """Cover up to OCCLUDED of the image with a grey rectangle at a random place.
+
+    With the same seed, a stronger rectangle covers a weaker one except for at most one pixel at the edges.
+    """
     out = image.copy()
     sides = np.array(image.shape[:2]) * np.sqrt(OCCLUDED * strength)
     first = np.floor(rng.random(2) * (image.shape[:2] - sides)).astype(int)
@@ -58,7 +64,7 @@ def occlude(image: Picture, strength: float, rng: np.random.Generator) -> Pictur
 
 
 def _gaussian(size: int, sigma: float) -> NDArray[np.float64]:
-    """The matrix that blurs one axis; rows near the edge are weighted means of what there is."""
+    """Matrix (size, size) that blurs one axis; rows near the edge are normalised to the pixels inside."""
     distance = np.subtract.outer(np.arange(size), np.arange(size)) / sigma
     weights = np.exp(-0.5 * distance**2)
     return weights / weights.sum(axis=1, keepdims=True)

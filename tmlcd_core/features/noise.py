@@ -1,4 +1,4 @@
-"""Background noise of unit power: white, pink, brown, and the babble of a crowd."""
+"""Background noise of unit power: white, pink and brown noise, and babble."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 Colour = Literal["white", "pink", "brown"]
 SLOPES = {"white": 0.0, "pink": 1.0, "brown": 2.0}  # power falls as 1 / frequency^slope
-LOWEST_HZ = 20.0  # below it the spectrum is flat: brown noise must not drift away
-TALKERS = 8  # at once
-VOICES = 24  # to draw them from, where no speech is given
+LOWEST_HZ = 20.0  # below it the spectrum is flat, so that brown noise has no large slow drift
+TALKERS = 8  # at the same time
+VOICES = 24  # synthetic voices to choose the talkers from if no speech is given
 
 
 def coloured_noise(colour: Colour, samples: int, rate: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Gaussian noise of mean power 1 whose spectrum falls by 0, 3 or 6 dB per octave."""
+    """Return Gaussian noise (samples,) of mean power 1 whose spectrum falls by 0, 3 or 6 dB per octave."""
     spectrum = np.fft.rfft(rng.standard_normal(samples))
     frequency = np.maximum(np.fft.rfftfreq(samples, 1 / rate), LOWEST_HZ)
     return unit_power(np.fft.irfft(spectrum * frequency ** (-SLOPES[colour] / 2), samples))
@@ -25,7 +25,7 @@ def coloured_noise(colour: Colour, samples: int, rate: int, rng: np.random.Gener
 def babble(
     samples: int, rate: int, rng: np.random.Generator, pool: NDArray[np.float32] | None = None
 ) -> NDArray[np.float64]:
-    """Eight talkers at once, of mean power 1: mixed from clips of speech, or synthetic without any."""
+    """Return babble (samples,) of mean power 1: eight talkers from the clips `pool` (n, length), or synthetic ones."""
     clips = _synthetic_talkers(rate) if pool is None else pool
     chosen = clips[rng.integers(len(clips), size=TALKERS)]
     talkers = [np.roll(np.resize(clip, samples), rng.integers(samples)) for clip in chosen]
@@ -33,7 +33,7 @@ def babble(
 
 
 def unit_power(wave: NDArray) -> NDArray[np.float64]:
-    """The wave scaled to a mean square of 1; silence stays silence."""
+    """Scale a wave to a mean square of 1; silence is not changed."""
     wave = wave.astype(np.float64)
     power = np.mean(wave**2)
     return wave / np.sqrt(power) if power > 0 else wave
@@ -41,7 +41,7 @@ def unit_power(wave: NDArray) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=2)
 def _synthetic_talkers(rate: int) -> NDArray[np.float32]:
-    """A second each of different voices: harmonics under two formants, in syllables, as speech has them."""
+    """One second of each synthetic voice, (VOICES, rate): harmonics with two formants, modulated like syllables."""
     rng, time = np.random.default_rng(0), np.arange(rate) / rate
     voices = np.zeros((VOICES, rate), np.float32)
     for voice in voices:

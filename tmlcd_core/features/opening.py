@@ -1,4 +1,4 @@
-"""Opening of media: a path, the bytes of an upload or an open file; and the memory that decoding them may take."""
+"""Opening of media from a path, bytes or an open file, and a limit on the memory for decoding."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import Any, BinaryIO
 from tmlcd_core.errors import DataError
 from tmlcd_core.memory import give_back
 
-DECODING_BYTES = 320_000_000  # memory for decoding in all threads together: one image of 40 megapixels
-KEPT_BYTES = 32_000_000  # who took more gives it back to the system
+DECODING_BYTES = 320_000_000  # memory limit for decoding in all threads together: one image of 40 megapixels
+KEPT_BYTES = 32_000_000  # after a larger reservation, freed memory is returned to the system
 
 
 class Room:
-    """Weighted semaphore: threads take bytes of a common room, and wait while there are too few.
+    """Weighted semaphore: threads reserve bytes of a common limit and wait if too few are free.
 
     Parameters
     ----------
     size
-        Bytes in all. A thread that asks for more waits until it is alone.
+        Limit in bytes. A thread that needs more waits until no other thread has a reservation.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Room:
 
     @contextmanager
     def take(self, amount: int) -> Iterator[None]:
-        """Hold `amount` bytes; not to be nested with the same room in one thread, which could wait for itself."""
+        """Reserve `amount` bytes within the `with` block; nesting it in one thread can cause a deadlock."""
         amount = min(amount, self.size)
         with self._changed:
             self._changed.wait_for(lambda: self.used + amount <= self.size)
@@ -61,12 +61,15 @@ class Room:
 
 decoding = Room(DECODING_BYTES)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=decoding._empty)  # the threads that held it are not in the child
+    os.register_at_fork(after_in_child=decoding._empty)  # the threads with reservations do not exist in the child
 
 
 @contextmanager
 def open_binary(source: str | Path | bytes | BinaryIO, error: type[DataError]) -> Iterator[tuple[BinaryIO, str]]:
-    """The source from its beginning, open for reading, and what to call it in a message."""
+    """Open `source` for reading from its beginning; yields the file and its name for error messages.
+
+    `source` is a path, bytes or an open binary file; `error` is the type of the exception if it cannot be opened.
+    """
     if isinstance(source, bytes | bytearray | memoryview):
         yield BytesIO(source), f"the upload of {len(source)} bytes"
     elif isinstance(source, str | Path):
@@ -85,5 +88,5 @@ def _rewound(source: Any, error: type[DataError]) -> BinaryIO:
     try:
         source.seek(0)
     except (AttributeError, OSError, ValueError) as problem:
-        raise error(f"{type(source).__name__} is no path, bytes or open binary file") from problem
+        raise error(f"{type(source).__name__} is not a source: pass a path, bytes or an open binary file") from problem
     return source

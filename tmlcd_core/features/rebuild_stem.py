@@ -1,6 +1,7 @@
-"""Rebuild stem.npz from torchvision's own download and compare it with the shipped one.
+"""Rebuild stem.npz from torchvision's ResNet-18 and compare it with the shipped file.
 
-`python -m tmlcd_core.features.rebuild_stem [--write FILE]`; it needs internet once, then torch's cache.
+Run `python -m tmlcd_core.features.rebuild_stem [--write FILE]`. The first run needs internet, later ones use torch's
+cache.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ NORM = ("weight", "bias", "running_mean", "running_var")
 
 
 def download() -> dict[str, Any]:
-    """torchvision's ResNet-18 for ImageNet, name to tensor."""
+    """Download torchvision's ResNet-18 for ImageNet; return its tensors by name."""
     weights = import_torchvision().models.ResNet18_Weights.IMAGENET1K_V1
     try:
         return weights.get_state_dict(progress=False, check_hash=True)
@@ -31,19 +32,19 @@ def download() -> dict[str, Any]:
 
         folder = Path(torch.hub.get_dir()) / "checkpoints"
         raise DataError(
-            f"{weights.url} could not be fetched ({error}): with internet try again, or put it into {folder} by hand"
+            f"{weights.url} cannot be downloaded ({error}): try again with internet, or copy the file to {folder}"
         ) from error
 
 
 def stem_arrays(network: dict[str, Any]) -> dict[str, NDArray[np.float32]]:
-    """What stem.npz holds, cut out of a whole ResNet-18; the colour table is the shipped one."""
+    """Return the arrays of stem.npz from the tensors of a ResNet-18; the colour table is the shipped one."""
     arrays = {name: network[f"bn1.{name}"].numpy().astype("<f4") for name in NORM}
     arrays["conv1"] = network["conv1.weight"].numpy().astype("<f4")
     return arrays | {"eps": load_stem().eps, "viridis": load_stem().viridis}
 
 
 def differences(arrays: dict[str, NDArray[np.float32]]) -> list[str]:
-    """One line for every array that is not, bit for bit, the shipped one."""
+    """Return one line for every array that differs from the shipped one."""
     shipped = load_stem()
     return [
         f"{name}: {int((array != getattr(shipped, name)).sum())} of {array.size} numbers differ"
@@ -53,9 +54,9 @@ def differences(arrays: dict[str, NDArray[np.float32]]) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """0 if torchvision's stem is the shipped one, 1 if it differs, 2 if it cannot be had."""
-    parser = argparse.ArgumentParser(description="Compare the shipped stem with torchvision's own download.")
-    parser.add_argument("--write", metavar="FILE", help="write the rebuilt stem there")
+    """Run the comparison; return 0 if the stems are equal, 1 if they differ, 2 if the download fails."""
+    parser = argparse.ArgumentParser(description="Compare the shipped stem with torchvision's ResNet-18.")
+    parser.add_argument("--write", metavar="FILE", help="write the rebuilt stem to FILE")
     options = parser.parse_args(arguments)
     try:
         arrays = stem_arrays(download())
@@ -63,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     found = differences(arrays)
-    print("\n".join(found) or "the shipped stem is torchvision's, bit for bit")
+    print("\n".join(found) or "the shipped stem is identical to torchvision's")
     if options.write:
         np.savez(options.write, allow_pickle=False, **arrays)
     return 1 if found else 0

@@ -1,4 +1,4 @@
-"""The microphone of the machine that runs the program, through PortAudio, where there is one."""
+"""Recording from the server's microphone with PortAudio."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from tmlcd_core.errors import AudioError, ConfigError
 from tmlcd_core.optional_packages import require
 
-MAX_SECONDS = 30.0  # of one recording: the longest take that is cut into words
+MAX_SECONDS = 30.0  # of one recording: the longest that is cut into words
 
-_LOCK = threading.Lock()  # PortAudio has one default stream a process: two visitors would stop each other's
+_LOCK = threading.Lock()  # PortAudio has one default stream per process: a second recording would stop the first
 
 
 def _sounddevice() -> Any:
-    """The library, or an AudioError that says what is missing."""
+    """Import sounddevice; an AudioError names what is missing."""
     try:
         require("sounddevice")
         import sounddevice
-    except (ImportError, OSError) as error:  # OSError: the package is there, PortAudio itself is not
+    except (ImportError, OSError) as error:  # OSError: the package is installed, but PortAudio is not
         raise AudioError(
             f"the server's microphone needs sounddevice and PortAudio (Debian: libportaudio2): {error}"
         ) from error
@@ -29,7 +29,7 @@ def _sounddevice() -> Any:
 
 
 def input_device() -> str | None:
-    """The name of this machine's input device, or None where there is none or nothing to reach it with."""
+    """Return the name of the server's input device; None without a device, sounddevice or PortAudio."""
     try:
         sounddevice = _sounddevice()
     except AudioError:
@@ -41,15 +41,15 @@ def input_device() -> str | None:
 
 
 def record(seconds: float) -> tuple[NDArray[np.int16], int]:
-    """Record from this machine's input device, as it comes: samples (length,) and their rate.
+    """Record from the server's input device; return the samples, int16 (length,), and their rate in Hz.
 
-    One recording at a time: a second one meanwhile is an AudioError, not a mixture.
+    Only one recording is possible at a time: a second one is an AudioError.
     """
     if not 0 < seconds <= MAX_SECONDS:
         raise ConfigError(f"seconds={seconds}: record up to {MAX_SECONDS:g} seconds")
     sounddevice = _sounddevice()
     if not _LOCK.acquire(blocking=False):
-        raise AudioError("the server's microphone is recording for somebody else: wait a moment and press again")
+        raise AudioError("the server's microphone is in use by somebody else: wait a moment and try again")
     try:
         rate = round(sounddevice.query_devices(kind="input")["default_samplerate"])
         samples = sounddevice.rec(round(seconds * rate), samplerate=rate, channels=1, dtype="int16", blocking=True)

@@ -1,8 +1,8 @@
-"""Clips to decibels to 256 levels, many clips at a time, with librosa's arithmetic to the last bit.
+"""Spectrograms in decibels and in 256 levels, bit for bit equal to librosa's.
 
-A level is a step function of the decibels: a difference in the last bit may become another colour. So the
-frames are windowed and transformed in double precision and rounded to single where librosa does, and
-magnitude and logarithm are numpy's own, as in librosa.
+A level is a step function of the decibels: a difference in the last bit may give another colour. So the frames are
+windowed and transformed in double precision and rounded to single precision at the same point as in librosa, and
+magnitude and logarithm are computed by numpy, as in librosa.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from numpy.typing import NDArray
 
 from tmlcd_core.errors import AudioError
 
-TOP_DB = 80.0  # librosa.amplitude_to_db's default: quieter is cut
-MIN_POWER = 1e-10  # its floor under the power, 1e-5 squared
+TOP_DB = 80.0  # dynamic range, default of librosa.amplitude_to_db
+MIN_POWER = 1e-10  # smallest power in librosa.amplitude_to_db, 1e-5 squared
 LEVELS = 256  # colours of viridis
-# Clips transformed at once: their spectra (0.7 MB in double precision) stay in the processor's cache.
+# Clips transformed at a time: their spectra (0.7 MB in double precision) stay in the processor's cache.
 BLOCK = 4
 
 
 @lru_cache(maxsize=8)
 def hann(n_fft: int) -> NDArray[np.float64]:
-    """The periodic Hann window, in the double precision and by the formula of scipy.signal.get_window."""
+    """Return the periodic Hann window, float64 (n_fft,), by the formula of scipy.signal.get_window."""
     return 0.5 + 0.5 * np.cos(np.linspace(-np.pi, np.pi, n_fft + 1)[:-1])
 
 
 def frame_count(samples: int, n_fft: int, hop: int) -> int:
-    """Frames of a centred STFT."""
+    """Return the number of frames of a centred STFT."""
     return 1 + (samples + 2 * (n_fft // 2) - n_fft) // hop
 
 
 class _Workspace(threading.local):
-    """Buffers of one block, kept between calls: fresh pages would cost more than the arithmetic."""
+    """Buffers of one block, kept between calls: allocating new memory would take longer than the arithmetic."""
 
     key: tuple[int, ...] = ()
 
@@ -55,9 +55,9 @@ _workspace = _Workspace()
 
 
 def decibels(clips: NDArray, n_fft: int, hop: int) -> NDArray[np.float32]:
-    """|STFT| in decibels below each clip's maximum, cut at TOP_DB: (n, frames, bins), frequency last.
+    """Return |STFT| of clips (n, samples) in decibels below each clip's maximum, float32 (n, frames, bins).
 
-    Centred frames, zero padding and the Hann window are librosa.stft's defaults.
+    Values below -TOP_DB are set to it. Centred frames, zero padding and the Hann window are defaults of librosa.stft.
     """
     n, samples = clips.shape
     work, window = _workspace, hann(n_fft)
@@ -66,9 +66,9 @@ def decibels(clips: NDArray, n_fft: int, hop: int) -> NDArray[np.float32]:
     for start in range(0, n, BLOCK):
         power = db[start : start + BLOCK]
         m = len(power)
-        work.clips[:m] = clips[start : start + m]  # whatever their layout: the kernel is compiled for one
+        work.clips[:m] = clips[start : start + m]  # copies any memory layout: the kernel is compiled for one
         _window_frames(work.clips[:m], window, hop, work.windowed)
-        with np.errstate(over="ignore", invalid="ignore"):  # looked at below
+        with np.errstate(over="ignore", invalid="ignore"):  # checked below
             np.fft.rfft(work.windowed[:m], out=work.spectrum[:m])
             work.rounded[:m] = work.spectrum[:m]
             np.abs(work.rounded[:m], out=power)
@@ -76,7 +76,7 @@ def decibels(clips: NDArray, n_fft: int, hop: int) -> NDArray[np.float32]:
         peak = power.max(axis=(1, 2), keepdims=True)
         if not np.isfinite(peak).all():
             worst = start + int(np.argmin(np.isfinite(peak)))
-            raise AudioError(f"clip {worst} holds NaN, infinite or absurdly large samples: see check_audio")
+            raise AudioError(f"clip {worst} contains NaN, infinite or too large samples: scale them to -1..1")
         np.maximum(power, np.float32(MIN_POWER), out=power)
         np.log10(power, out=power)
         power *= np.float32(10)
@@ -86,9 +86,10 @@ def decibels(clips: NDArray, n_fft: int, hop: int) -> NDArray[np.float32]:
 
 
 def stretch(db: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-    """Each clip's decibels stretched to 0..1, and their colour numbers as matplotlib counts (1 is the last).
+    """Scale the decibels of each clip, (n, frames, bins), to 0..1 and quantise them to LEVELS colours.
 
-    A clip whose decibels are all the same, as silence, becomes 0 everywhere.
+    Returns the scaled values, float32, and the colour numbers, uint8, as in matplotlib (1 is the last colour). A clip
+    of constant decibels, such as silence, becomes 0 everywhere.
     """
     plane, levels = np.empty_like(db), np.empty(db.shape, np.uint8)
     low, high = db.min(axis=(1, 2)), db.max(axis=(1, 2))
@@ -96,7 +97,7 @@ def stretch(db: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.ui
     return plane, levels
 
 
-# No fastmath in these two: their results must be numpy's to the last bit.
+# No fastmath in these two functions: their results must be bit for bit equal to numpy's.
 @njit(cache=True, nogil=True, error_model="numpy")
 def _window_frames(clips: Any, window: Any, hop: int, out: Any) -> None:
     samples, n_fft = clips.shape[1], len(window)
@@ -107,7 +108,7 @@ def _window_frames(clips: Any, window: Any, hop: int, out: Any) -> None:
             start, stop = max(0, -first), min(n_fft, samples - first)
             out[i, t, :start] = 0
             out[i, t, stop:] = 0
-            # Slices that start at 0 spare the compiler the wrap-around of negative indices: 5 times as fast.
+            # Indices from 0 into slices need no wrap-around of negative indices: 5 times as fast.
             frame, weight = out[i, t, start:stop], window[start:stop]
             sound = clip[first + start : first + stop]
             for k in range(len(frame)):

@@ -1,8 +1,8 @@
-"""The first layer of ResNet-18, cut after its max-pool: the paper's extractor before filter selection.
+"""Stem of ResNet-18, cut after its max-pool: the paper's extractor before filter selection.
 
-Media come in as 8-bit levels and a table of 256 colours: a spectrogram is one plane of levels coloured by
-viridis, a photograph three planes whose table is the ImageNet normalisation. So one kernel serves both, and
-looks the colours up while it copies, instead of writing a coloured image to memory first.
+The input is 8-bit levels and a table of 256 colours: a spectrogram is one plane of levels with the viridis table, a
+photograph three planes with the ImageNet normalisation as table. So one kernel processes both, and it looks up the
+colours while copying instead of writing a coloured image to memory first.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ IMAGENET_STD = (0.229, 0.224, 0.225)
 
 @dataclass(frozen=True, eq=False)
 class Stem:
-    """conv1, bn1 and the viridis table as they are shipped; see STEM.md for where they come from.
+    """Weights of conv1 and bn1 and the viridis table; STEM.md describes their origin.
 
     Parameters
     ----------
     conv1
         Weights (64, 3, 7, 7).
     weight, bias, running_mean, running_var
-        bn1, one value per filter.
+        Parameters of bn1, shape (64,) each.
     eps
-        bn1's epsilon.
+        Epsilon of bn1.
     viridis
-        The 256 colours (256, 3), red, green, blue in 0..1.
+        Colours (256, 3): red, green, blue in 0..1.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Stem:
     viridis: NDArray[np.float32]
 
     def folded(self, filters: tuple[int, ...]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Weights and offset of the chosen filters with the batch normalisation folded in."""
+        """Return weights (f, 3, 7, 7) and offsets (f,) of the filters, with the batch normalisation folded in."""
         index = list(filters)
         gain = self.weight[index] / np.sqrt(self.running_var[index].astype(np.float64) + self.eps)
         offset = self.bias[index] - self.running_mean[index] * gain
@@ -72,7 +72,7 @@ class Stem:
 
 @lru_cache(maxsize=1)
 def load_stem() -> Stem:
-    """The shipped stem, read once."""
+    """Return the shipped stem; the file is read once."""
     with resources.files(__package__).joinpath("stem.npz").open("rb") as file, np.load(file) as arrays:
         parts = {name: arrays[name] for name in arrays.files}
     for array in parts.values():
@@ -81,19 +81,19 @@ def load_stem() -> Stem:
 
 
 def viridis_table() -> NDArray[np.float32]:
-    """Colour of every level of a spectrogram, (3, 256)."""
+    """Return the colour of every level of a spectrogram, float32 (3, 256)."""
     return np.ascontiguousarray(load_stem().viridis.T)
 
 
 def imagenet_table() -> NDArray[np.float32]:
-    """Normalised value of every level of a photograph's red, green and blue, (3, 256)."""
+    """Return the normalised value of every level of red, green and blue, float32 (3, 256)."""
     levels = np.arange(256, dtype=np.float32) / np.float32(255)
     mean, std = (np.array(part, np.float32)[:, None] for part in (IMAGENET_MEAN, IMAGENET_STD))
     return (levels - mean) / std
 
 
 def output_size(size: int) -> int:
-    """Rows (or columns) that the convolution and the max-pool leave of `size`."""
+    """Return the number of rows or columns after the convolution and the max-pool."""
     for _ in range(2):
         size = (size - 1) // 2 + 1
     return size
@@ -105,7 +105,10 @@ def apply_stem(
     kernels: NDArray[np.float32],
     offset: NDArray[np.float32],
 ) -> NDArray[np.float32]:
-    """Feature maps (n, f, h, w) of levels (n, planes, rows, columns): one plane for all colours, or three."""
+    """Apply the stem to levels (n, planes, rows, columns) with 1 or 3 planes; return the maps, float32 (n, f, h, w).
+
+    `table` is the colour table (3, 256); `kernels` and `offset` come from `Stem.folded`.
+    """
     n, _, rows, columns = levels.shape
     maps = np.empty((n, len(kernels), output_size(rows), output_size(columns)), np.float32)
     _convolve(levels, table, kernels, offset, maps)
@@ -114,11 +117,10 @@ def apply_stem(
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
 def _convolve(levels: Any, table: Any, kernels: Any, offset: Any, maps: Any) -> None:
-    """Colour, convolve, rectify and pool, clip by clip, in buffers that stay in the processor's cache.
+    """Colour lookup, convolution, ReLU and max-pool, clip by clip, in buffers that stay in the processor's cache.
 
-    Even and odd columns live in separate buffers, so that the stride of 2 becomes contiguous reads that the
-    compiler turns into vector instructions; the seven taps of a kernel row are summed per read of the
-    accumulator.
+    Even and odd columns are in separate buffers, so that the stride of 2 becomes contiguous reads and the compiler can
+    use vector instructions; the seven taps of a kernel row are summed per read of the accumulator.
     """
     n, planes, rows, columns = levels.shape
     out_rows, out_columns = (rows + 1) // 2, (columns + 1) // 2
@@ -126,7 +128,7 @@ def _convolve(levels: Any, table: Any, kernels: Any, offset: Any, maps: Any) -> 
     even = np.zeros((rows + 6, 3, out_columns + 4), np.float32)  # columns 0, 2, … of the padded image
     odd = np.zeros((rows + 6, 3, out_columns + 4), np.float32)
     total = np.empty(out_columns, np.float32)
-    # Starting the maxima at zero is the ReLU; the border column and the spare row are the pooling's padding.
+    # Maxima that start at zero implement the ReLU; the border column and the extra row are the padding of the pooling.
     highest = np.empty((pooled_rows + 1, out_columns + 2), np.float32)
     for i in range(n):
         for r in range(rows):
@@ -164,7 +166,7 @@ def _convolve(levels: Any, table: Any, kernels: Any, offset: Any, maps: Any) -> 
 
 
 def torch_stem(filters: tuple[int, ...]) -> torch.nn.Sequential:
-    """The same stem as a torch module on coloured images (n, 3, rows, columns): for a GPU or ONNX."""
+    """Return the stem as a torch module for coloured images (n, 3, rows, columns), for a GPU or ONNX."""
     require("torch")
     from torch import nn, no_grad, tensor
 

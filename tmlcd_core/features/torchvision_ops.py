@@ -1,9 +1,8 @@
-"""Let torchvision be imported beside a CPU build of torch.
+"""Import of torchvision with a CPU build of torch.
 
-The wheel of torchvision that package indexes serve is built for CUDA; beside a CPU-only torch its compiled
-operators do not load, and `import torchvision` fails with "operator torchvision::nms does not exist".
-Declaring the two operators it looks for is enough for its models, datasets and transforms, which never call
-them.
+The default wheel of torchvision is built for CUDA; with a CPU-only torch its compiled operators do not load, and
+`import torchvision` fails with "operator torchvision::nms does not exist". Its models, datasets and transforms never
+call these operators, so it is enough to declare them.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ MISSING = (
     "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
 )
 
-# torch forgets declared operators as soon as the library object that declared them is collected.
+# torch removes declared operators when the library object that declared them is garbage-collected.
 _declared: list[object] = []
 
 
 def import_torchvision() -> ModuleType:
-    """torchvision, imported; declares its missing operators only where the real ones cannot be loaded."""
+    """Import and return torchvision; declares its missing operators only if the real ones cannot be loaded."""
     require("torch")
     require("torchvision")
     try:

@@ -1,4 +1,4 @@
-"""The store T, distances, votes and Hart's condensing."""
+"""k-nearest-neighbour classifier: training set T, distances, votes and Hart's condensing."""
 
 from tmlcd_core.knn.condensing import condense
 from tmlcd_core.knn.distances import DistanceCache, distance_cache

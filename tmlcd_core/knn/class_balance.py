@@ -1,4 +1,4 @@
-"""Class balance of a bounded T: an even cut, and an order in which classes take turns."""
+"""Class balance of a bounded training set T: an even cut, and an order that alternates between classes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 
 def cut_evenly(labels: Any, size: int) -> NDArray[np.intp]:
-    """Positions of at most `size` samples, in their order: the newest of every class, then the second newest, …
+    """Select at most `size` samples with balanced classes: the newest of each class, then the second newest, …
 
-    Classes with few samples keep them all; the last round goes to the newest of its samples. If `size` is smaller than
-    the number of classes, the newest samples stay.
+    Classes with few samples keep all of them. If the last round does not fit, the newest samples of that round are
+    kept. If `size` is smaller than the number of classes, the newest samples are kept whatever their class.
 
     Parameters
     ----------
@@ -20,6 +20,10 @@ def cut_evenly(labels: Any, size: int) -> NDArray[np.intp]:
         Labels or codes, shape (n,), oldest first.
     size
         Largest number of samples to keep, at least 1.
+
+    Returns
+    -------
+    Indices into `labels` in ascending order, shape (min(n, size),).
 
     Examples
     --------
@@ -35,10 +39,10 @@ def cut_evenly(labels: Any, size: int) -> NDArray[np.intp]:
 
 
 def in_turns(labels: Any) -> NDArray[np.intp]:
-    """An order in which the classes take turns: where the oldest leave first, all classes shrink alike.
+    """Order samples so that the classes alternate: if the oldest are removed first, all classes shrink evenly.
 
-    Turns are counted from the end, so that a class of few samples comes late and outlasts the evictions; each class
-    keeps its own order. The last `size` samples of this order are what `cut_evenly` keeps of it.
+    Rounds are counted from the end, so the samples of a small class come late and are removed last. Each class keeps
+    its own order. `cut_evenly` keeps the last `size` samples of this order.
 
     Parameters
     ----------
@@ -60,7 +64,7 @@ def in_turns(labels: Any) -> NDArray[np.intp]:
 
 
 def _later(labels: Any) -> tuple[NDArray[np.intp], int]:
-    """How many samples of the same class follow each sample, and the number of classes."""
+    """Number of later samples of the same class for each sample, shape (n,), and the number of classes."""
     classes, codes = np.unique(np.asarray(labels), return_inverse=True)
     by_class = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes))

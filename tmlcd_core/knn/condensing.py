@@ -32,7 +32,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def voting_rule(k: Any, weights: Any) -> UpdateRule:
-    """The rule that the parameters `k` and `weights` ask for."""
+    """Check the parameters `k` and `weights` and return them as an `UpdateRule`."""
     if isinstance(k, str) and k != "sqrt":
         raise ConfigError(f"k={k!r} must be 'sqrt' or a whole number of at least 1")
     fixed = 0 if isinstance(k, str) else min(whole_number("k", k, 1), UNBOUNDED)
@@ -40,19 +40,23 @@ def voting_rule(k: Any, weights: Any) -> UpdateRule:
 
 
 def condense(X: Any, y: Any, k: int | str = "sqrt", weights: str = "uniform") -> NDArray[np.intp]:
-    """The samples that Hart's algorithm keeps, as indices in the order given.
+    """Condense a training set with Hart's algorithm.
 
-    The first sample starts the kept set H; each of the others joins it when the kNN over H misclassifies it; passes
-    over the rest go on until one adds nothing. That is condensing-in-time over the same samples again and again.
+    The kept set H starts with the first sample. Each other sample is added to H if the kNN over H misclassifies it.
+    The passes over the remaining samples are repeated until a pass adds nothing.
 
     Parameters
     ----------
     X, y
-        Features and labels, in the order in which they are looked at.
+        Features, shape (n, d), and labels, shape (n,), in the order in which the algorithm visits them.
     k
         Number of neighbours, or "sqrt" for ceil(sqrt(|H|)).
     weights
         "uniform" votes, or "distance" (1/d).
+
+    Returns
+    -------
+    Indices of the kept samples in ascending order, shape (m,).
 
     Examples
     --------
@@ -77,9 +81,12 @@ def condense(X: Any, y: Any, k: int | str = "sqrt", weights: str = "uniform") ->
 def condense_codes(
     X: NDArray[np.float32], codes: NDArray[np.int32], rule: UpdateRule, n_classes: int
 ) -> NDArray[np.intp]:
-    """`condense` for checked arrays; what was condensed lately is remembered, for learners that differ elsewhere."""
+    """`condense` for checked arrays, float32 (n, d) and int32 (n,); returns ascending indices, shape (m,).
+
+    The latest results are cached, because several learners condense the same initial samples.
+    """
     words = np.concatenate([X.ravel().view(np.uint32), codes.view(np.uint32)])
-    words.flags.writeable = False  # as a stream's: numba compiles `fingerprint` once
+    words.flags.writeable = False  # like a stream's features: numba compiles `fingerprint` for one type
     key = (*X.shape, n_classes, rule.k, rule.by_distance, int(kernels.fingerprint(words)))
     with _memory:
         kept = _remembered.pop(key, None)
@@ -99,7 +106,7 @@ def _hart(X: NDArray[np.float32], codes: NDArray[np.int32], rule: UpdateRule, n_
         truth,
         Distances(X),
         Store.empty(X.shape[1]),
-        # H itself has no bound: one would let passes add for ever, beyond the room that the stream pass has
+        # H has no size limit: with one the passes could add samples for ever and overflow the arrays of the pass
         rule._replace(add=kernels.ADD_ERRORS, add_probability=1.0, max_size=UNBOUNDED),
         n_classes,
     )
@@ -108,6 +115,6 @@ def _hart(X: NDArray[np.float32], codes: NDArray[np.int32], rule: UpdateRule, n_
     kept = 0
     while len(stream_pass.ids) > kept:
         kept = len(stream_pass.ids)
-        truth[stream_pass.ids] = -1  # members of H are not asked again
+        truth[stream_pass.ids] = -1  # samples in H are not visited again
         stream_pass.advance_all()
     return np.sort(stream_pass.ids).astype(np.intp)

@@ -26,8 +26,8 @@ class _Block:
 class Distances:
     """Squared distances from the samples of one stream to any stored vector.
 
-    Vectors have ids: 0, 1, … for the samples of the stream, and those that `admit` returns for other vectors. A block
-    keeps the columns that were asked for; missing ones are computed with one float32 matrix product on centred data.
+    Vectors have ids: 0, 1, … for the samples of the stream; `admit` returns the ids of other vectors. A block keeps
+    the columns that were requested; missing columns are computed with one float32 matrix product on centred data.
     `slack` bounds the rounding error.
 
     Parameters
@@ -35,7 +35,8 @@ class Distances:
     X
         The stream, float32 (n, d).
     max_bytes
-        Memory limit. Beyond it the newest blocks are dropped first, because the next run starts with the oldest.
+        Memory limit in bytes. Above it the newest blocks are dropped first, because the next run starts with the
+        oldest.
     """
 
     def __init__(self, X: NDArray[np.float32], max_bytes: float = np.inf):
@@ -52,11 +53,12 @@ class Distances:
         self._block_bytes = 0
         self._shown: NDArray[np.int32] = np.empty(0, np.int32)  # ids with a column in self.column
         self.column = np.full(self._n, -1, np.int32)
-        # |fl(x.y) - x.y| <= d u |x||y| whatever the order of summation; a few u more for centring, norms and sums
+        # |fl(x.y) - x.y| <= d u |x||y| for any order of summation; a few u more for centring, norms and sums
         self._relative_error = 1.1 * (X.shape[1] + 16) * kernels.HALF_ULP
 
     @property
     def nbytes(self) -> int:
+        """Memory used, in bytes."""
         return self._centred.nbytes + 2 * self.foreign.nbytes + self.column.nbytes + self._block_bytes
 
     def _centre_of(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -64,7 +66,10 @@ class Distances:
             return X - self._centre
 
     def admit(self, rows: NDArray[np.float32]) -> NDArray[np.int32]:
-        """Ids of vectors that are not in the stream, int32 (len(rows),); equal vectors share one id."""
+        """Add vectors that are not in the stream, float32 (m, d); return their ids, int32 (m,).
+
+        Equal vectors share one id.
+        """
         known = self._foreign_ids
         new = []
         ids = np.empty(len(rows), np.int32)
@@ -83,7 +88,10 @@ class Distances:
         return ids
 
     def block(self, number: int, ids: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Distances of block `number` to at least `ids`, (samples, columns); `self.column` maps ids to columns."""
+        """Return the squared distances of block `number` to at least `ids`, float32 (samples, columns).
+
+        `self.column` then maps ids to columns.
+        """
         rows = slice(number * BLOCK, min((number + 1) * BLOCK, self._n))
         if number not in self._blocks:
             self._blocks[number] = _Block(np.empty(0, np.int32), np.empty((rows.stop - rows.start, 0), np.float32))
@@ -129,7 +137,7 @@ class Distances:
             self._block_bytes -= self._blocks.pop(number).near.nbytes
 
     def slack(self, number: int, ids: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Largest error of the distances of each sample of the block to `ids`, float64 (samples,)."""
+        """Return a bound on the error of the distances of each sample of the block to `ids`, float64 (samples,)."""
         own = self._norms[number * BLOCK : min((number + 1) * BLOCK, self._n)].astype(np.float64)
         return self._relative_error * (own + float(self._norms[ids].max())) + kernels.underflow(self._centred.shape[1])
 
@@ -140,7 +148,7 @@ class DistanceCache:
     Parameters
     ----------
     max_bytes
-        Memory limit of all streams together; 0 keeps nothing. May be changed at any time.
+        Memory limit of all streams together, in bytes; 0 keeps nothing. It may be changed at any time.
     """
 
     def __init__(self, max_bytes: int = 256 * 2**20):
@@ -150,7 +158,7 @@ class DistanceCache:
 
     @contextmanager
     def of(self, X: NDArray[np.float32]) -> Iterator[Distances]:
-        """The distances of this stream, locked for the duration of the `with` block."""
+        """Context manager with the `Distances` of the stream X, float32 (n, d), locked within the `with` block."""
         key = (*X.shape, int(kernels.fingerprint(X.view(np.uint32).ravel())))
         with self._lock:
             distances = self._streams.get(key) or Distances(X)
@@ -167,14 +175,16 @@ class DistanceCache:
 
     @property
     def nbytes(self) -> int:
+        """Memory used by all streams, in bytes."""
         return sum(d.nbytes for d in self._streams.values())
 
     def clear(self) -> None:
+        """Remove all streams."""
         with self._lock:
             self._streams.clear()
 
     def restart(self) -> None:
-        """Begin with a new lock and nothing in it: in a forked child no thread is left to release the old one."""
+        """Reset to an empty cache with a new lock: in a forked child no thread is left to release the old one."""
         self._lock = threading.Lock()
         self._streams = OrderedDict()
 

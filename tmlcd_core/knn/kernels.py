@@ -1,8 +1,8 @@
 """Compiled inner loops: squared distances, kNN votes, and test-then-train over a stream.
 
-Distances arrive as float32 approximations with a bound on their error. Where the bound leaves open who is among the k
+Distances are float32 approximations with a bound on their error. If the bound leaves open which samples are the k
 nearest, exact float64 distances decide. So a prediction does not depend on block sizes, threads or the summation order
-of a BLAS, and one sample at a time gives what a whole stream gives.
+of a BLAS, and predicting one sample at a time gives the same results as a whole stream.
 
 Arrays that belong together are passed as named tuples, which numba compiles to plain structures.
 """
@@ -25,7 +25,7 @@ SHORT_RATE, LONG_RATE = 1 / 50, 1 / 500
 
 CHOSEN = -np.inf  # in place of a distance: one of the k nearest
 HALF_ULP = 2.0**-24  # of float32
-SMALLEST = 2.0**-149  # of float32: what underflows is off by up to half of it
+SMALLEST = 2.0**-149  # of float32: a number that underflows has an error of up to half of it
 
 
 class UpdateRule(NamedTuple):
@@ -195,7 +195,7 @@ def _sift_down(heap: NDArray, size: int) -> None:
 
 @njit(cache=True)
 def _kth_smallest(values: NDArray, k: int, heap: NDArray) -> float:
-    """The k-th smallest value; infinity where fewer than k are numbers. `heap` is scratch of at least k."""
+    """The k-th smallest value; infinity if fewer than k values are numbers. `heap` is scratch, shape (>= k,)."""
     for i in range(k):
         heap[i] = np.inf
     for i in range(values.shape[0]):
@@ -221,7 +221,7 @@ def _true_distance(x: NDArray, id_: int, vectors: Vectors) -> float:
 
 @njit(cache=True)
 def _vote(x: NDArray, voters: Voters, vectors: Vectors, rule: UpdateRule, scratch: Scratch, votes: NDArray) -> int:
-    """Fill `votes` (one per class) with those of the k nearest members; returns the class with the most."""
+    """Fill `votes`, shape (classes,), with the votes of the k nearest members; return the class with the most."""
     near, codes, doubtful, exact = voters.near, voters.codes, scratch.doubtful, scratch.exact
     n = near.shape[0]
     k = min(rule.k, n) if rule.k > 0 else int(np.ceil(np.sqrt(n)))
@@ -238,11 +238,11 @@ def _vote(x: NDArray, voters: Voters, vectors: Vectors, rule: UpdateRule, scratc
             else:
                 votes[codes[j]] += 1.0
             certain += 1
-        elif not near[j] > high:  # also where overflow left a NaN
+        elif not near[j] > high:  # also true for a NaN, the result of an overflow
             doubtful[candidates] = j
             candidates += 1
     places = k - certain
-    if places < candidates:  # exact distances decide; of equally distant members the older is nearer
+    if places < candidates:  # exact distances decide; among equally distant members the older counts as nearer
         for i in range(candidates):
             exact[i] = _true_distance(x, voters.ids[doubtful[i]], vectors)
         for i in range(places):
@@ -280,7 +280,10 @@ def _vote_by_distance(x: NDArray, voters: Voters, vectors: Vectors, votes: NDArr
 
 @njit(cache=True)
 def add_chance(rates: NDArray) -> float:
-    """The adaptive probability: 0 at the usual error rate, 1 from two standard deviations above it."""
+    """Adaptive probability of adding an error to T: 0 at the usual error rate, 1 from two standard deviations above.
+
+    `rates` is float64 (3,): short and long error average, number of labels seen.
+    """
     short, long, seen = rates[0], rates[1], rates[2]
     if seen < 1:
         return 0.0
@@ -316,7 +319,7 @@ def advance(
     start: int,
     stop: int,
 ) -> tuple[int, int]:
-    """Test, then train, on the samples [start:stop] of a block; returns the new head and tail of T."""
+    """Test-then-train on the samples [start:stop] of a block; returns the new head and tail of T."""
     head, tail = members.head, members.tail
     room = tail - head + (stop - start if rule.add != ADD_NOTHING else 0)
     scratch = Scratch(np.empty(room, np.float32), np.empty(room, np.int64), np.empty(room, np.float64))
@@ -345,7 +348,7 @@ def advance(
 def step(
     x: NDArray, truth: int, time: int, queue: Queue, rule: UpdateRule, rates: NDArray, n_classes: int
 ) -> tuple[int, int, int]:
-    """Test, then train, on one sample x (1, d); returns the predicted class code and the new head and tail of T."""
+    """Test-then-train on one sample x (1, d); returns the predicted class code and the new head and tail of T."""
     head, tail = queue.head, queue.tail
     n, d = tail - head, x.shape[1]
     scratch = Scratch(np.empty(n, np.float32), np.empty(n, np.int64), np.empty(n, np.float64))

@@ -32,6 +32,7 @@ class Store:
 
     @classmethod
     def empty(cls, n_features: int) -> Store:
+        """Return a store without samples for `n_features` features."""
         return cls(np.empty((0, n_features), np.float32), np.empty(0, np.int32), np.empty(0, np.int64))
 
     def __len__(self) -> int:
@@ -39,28 +40,30 @@ class Store:
 
     @property
     def span(self) -> slice:
+        """The slice head:tail of the arrays."""
         return slice(self.head, self.tail)
 
     @property
     def nbytes(self) -> int:
-        """Bytes on the device."""
+        """Size of the samples on the device, in bytes."""
         return len(self) * sample_bytes(self.x.shape[1])
 
     def copy(self) -> Store:
+        """Return a copy without spare room."""
         return Store(self.x[self.span].copy(), self.codes[self.span].copy(), self.times[self.span].copy())
 
     def since(self, time: int) -> Store:
-        """Copy of the samples that are not older than `time`."""
+        """Return a copy of the samples that are not older than `time`."""
         first = self.head + int(np.searchsorted(self.times[self.span], time))
         part = slice(first, self.tail)
         return Store(self.x[part].copy(), self.codes[part].copy(), self.times[part].copy())
 
     def take(self, keep: NDArray[np.intp]) -> Store:
-        """Copy of the samples at these positions."""
+        """Return a copy of the samples at the positions `keep`, shape (m,), counted from the oldest."""
         return Store(self.x[self.span][keep], self.codes[self.span][keep], self.times[self.span][keep])
 
     def widened(self, n_features: int) -> Store:
-        """A copy whose samples have `n_features` features, the new ones 0."""
+        """Return a copy whose samples have `n_features` features; the added features are 0."""
         rows = np.pad(self.x[self.span], ((0, 0), (0, n_features - self.x.shape[1])))
         return Store(rows, self.codes[self.span].copy(), self.times[self.span].copy())
 
@@ -80,10 +83,11 @@ class Store:
         self.head, self.tail = 0, size
 
     def append(self, row: NDArray[np.float32], code: int, time: int) -> None:
+        """Add one sample, features (d,), as the newest."""
         self.reserve()
         self.x[self.tail], self.codes[self.tail], self.times[self.tail] = row, code, time
         self.tail += 1
 
     def limit(self, size: float) -> None:
-        """Remove the oldest samples until at most `size` are left."""
+        """Remove the oldest samples so that at most `size` remain."""
         self.head = max(self.head, self.tail - int(min(size, len(self))))

@@ -21,7 +21,7 @@ class StreamPass:
     X, truth
         The stream, float32 (n, d), and the class code of each sample, int32 (n,), -1 where the label is missing.
     distances
-        Those of X.
+        The `Distances` of X.
     store
         T at the start; it is not changed.
     clock
@@ -46,7 +46,7 @@ class StreamPass:
         votes: bool = False,
     ):
         X = X.view()
-        X.flags.writeable = False  # to numba a type of its own: with one type the loop is compiled once
+        X.flags.writeable = False  # read-only arrays are a type of their own in numba: always use one
         n, room = len(X), len(store) + len(X)
         self.X, self.truth, self.distances, self.rule, self.clock = X, truth, distances, rule, clock
         self.rates = np.zeros(3) if rates is None else rates
@@ -61,7 +61,7 @@ class StreamPass:
         self.become(distances.admit(store.x[span]), store.codes[span], store.times[span])
 
     def become(self, ids: NDArray[np.int32], codes: NDArray[np.int32], times: NDArray[np.int64]) -> None:
-        """Replace T by these samples."""
+        """Replace T by the samples with these ids, class codes and times, shape (m,) each, oldest first."""
         room = len(ids) + len(self.X)
         if room > len(self._ids):
             self._ids, self._codes = np.empty(room, np.int32), np.empty(room, np.int32)
@@ -71,18 +71,21 @@ class StreamPass:
 
     @property
     def ids(self) -> NDArray[np.int32]:
+        """Ids of T, oldest first, shape (|T|,)."""
         return self._ids[self.head : self.tail]
 
     @property
     def codes(self) -> NDArray[np.int32]:
+        """Class codes of T, shape (|T|,)."""
         return self._codes[self.head : self.tail]
 
     @property
     def times(self) -> NDArray[np.int64]:
+        """Times of T, shape (|T|,)."""
         return self._times[self.head : self.tail]
 
     def advance(self, start: int, stop: int) -> None:
-        """Test, then train, on X[start:stop], which must lie within one block."""
+        """Test-then-train on X[start:stop], which must lie within one block."""
         number = start // BLOCK
         ids = self.ids
         if self.rule.add != kernels.ADD_NOTHING:  # samples of the block itself may join T
@@ -102,12 +105,12 @@ class StreamPass:
         )
 
     def advance_all(self) -> None:
-        """Test, then train, on the whole stream."""
+        """Test-then-train on the whole stream."""
         for start in range(0, len(self.X), BLOCK):
             self.advance(start, min(start + BLOCK, len(self.X)))
 
     def rows(self, ids: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Feature vectors of ids, shape (len(ids), d)."""
+        """Return the feature vectors of `ids`, float32 (len(ids), d)."""
         own = ids < len(self.X)
         rows = np.empty((len(ids), self.X.shape[1]), np.float32)
         rows[own] = self.X[ids[own]]
@@ -115,7 +118,7 @@ class StreamPass:
         return rows
 
     def store(self) -> Store:
-        """A copy of T as it is now."""
+        """Return a copy of the current T."""
         return Store(self.rows(self.ids), self.codes.copy(), self.times.copy())
 
 
@@ -128,7 +131,7 @@ def observe(
     rates: NDArray[np.float64],
     n_classes: int,
 ) -> int:
-    """Predict one sample without blocks, then learn it: updates `store` and `rates` in place.
+    """Test-then-train on one sample without blocks; updates `store` and `rates` in place.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The k-nearest-neighbour classifier over the small training set T."""
+"""k-nearest-neighbour classifier over a small training set T."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Neighbours(NamedTuple):
 
 
 class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
-    """k nearest neighbours over a small training set T.
+    """k-nearest-neighbour classifier over a small training set T.
 
-    Distances are Euclidean, between features stored as float32 as on the device. Among equally distant samples the
-    older is the nearer; a tied vote goes to the smallest label.
+    Distances are Euclidean; features are stored as float32, as on the device. Among equally distant samples the older
+    counts as nearer; a tied vote goes to the smallest label.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
     condense
         Condense the samples given to `fit` with Hart's algorithm.
     max_size
-        Largest |T|; None for no bound. The start is cut evenly over the classes, later the oldest leave first.
+        Largest |T|; None for no limit. `fit` cuts T evenly over the classes; later the oldest samples are removed.
 
     Examples
     --------
@@ -70,14 +70,15 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
     # -- the configuration stage -------------------------------------------------------------------------------------
 
     def _rule(self) -> UpdateRule:
-        """The checked parameters, as the compiled loop wants them."""
+        """The checked parameters as the `UpdateRule` of the compiled loop."""
         bound = UNBOUNDED if self.max_size is None else min(whole_number("max_size", self.max_size, 1), UNBOUNDED)
         return voting_rule(self.k, self.weights)._replace(max_size=bound)
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Take (X, y) as T, condensed if asked for; their time is 0, and the clock starts.
+        """Store the initial samples, features (n, d) and labels (n,), as T, condensed if `condense` is set.
 
-        If that is more than `max_size`, T is cut evenly over the classes and the newest of each stay.
+        They get the time 0. If they are more than `max_size`, T is cut evenly over the classes and the newest samples
+        of each class are kept. Returns the classifier itself.
         """
         rule = self._rule()
         X = as_features(X)
@@ -86,7 +87,7 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
         codes = inverse.astype(np.int32)
         keep = condense_codes(X, codes, rule, len(classes)) if self.condense else np.arange(len(X))
         if len(keep) > rule.max_size:
-            window = rule.add == kernels.ADD_ALL  # a sliding window holds the newest, whatever their classes
+            window = rule.add == kernels.ADD_ALL  # a sliding window keeps the newest samples of any class
             keep = keep[-rule.max_size :] if window else keep[cut_evenly(codes[keep], rule.max_size)]
         self._start(Store(X[keep], codes[keep], np.zeros(len(keep), np.int64)), classes, rule)
         return self
@@ -103,17 +104,17 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
         return len(self._T)
 
     def __bool__(self) -> bool:
-        return True  # not the emptiness of T
+        return True  # otherwise `__len__` would make a classifier with an empty T false
 
     def _adopt(self, classes: NDArray) -> None:
-        """Make `classes` the known ones."""
+        """Replace the known classes by their superset `classes`."""
         self._T.codes = self._recode(self._T.codes, classes)
         self._know(classes)
 
-    # -- asking ------------------------------------------------------------------------------------------------------
+    # -- prediction --------------------------------------------------------------------------------------------------
 
     def _ask(self, X: Any) -> NDArray[np.float64]:
-        """Votes of the classes for each sample; T stays as it is."""
+        """Votes for each class, shape (n, classes); T is not changed."""
         X = self._rows(X)
         unlabelled = np.full(len(X), -1, np.int32)
         rule = self._settings._replace(add=kernels.ADD_NOTHING)
@@ -124,17 +125,17 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
         return stream_pass.votes[: len(X)]
 
     def predict(self, X: Any) -> NDArray:
-        """The label with the most votes for each sample."""
+        """Return the label with the most votes for each sample of X (n, d), shape (n,)."""
         winners = self._ask(X).argmax(axis=1)
         return self.classes_[winners]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Share of the votes for each of `classes_`."""
+        """Return the share of the votes for each class of `classes_`, shape (n, classes)."""
         votes = self._ask(X)
         return votes / votes.sum(axis=1, keepdims=True)
 
     def neighbours(self, X: Any, k: int | None = None) -> Neighbours:
-        """The nearest stored samples, as many as vote (or `k`), with their distances, labels and times."""
+        """Return the nearest stored samples of each sample of X (n, d): as many as vote, or `k`."""
         X = self._rows(X)
         size = len(self._T)
         votes = self._settings.k or int(np.ceil(np.sqrt(size)))
@@ -149,27 +150,27 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
             self._T.times[self._T.span][nearest],
         )
 
-    # -- T, to look at -----------------------------------------------------------------------------------------------
+    # -- contents of T -----------------------------------------------------------------------------------------------
 
     @property
     def samples_(self) -> NDArray[np.float32]:
-        """Features of T, oldest first."""
+        """Features of T, oldest first, shape (|T|, d)."""
         self._require_fitted()
         return self._T.x[self._T.span].copy()
 
     @property
     def labels_(self) -> NDArray:
-        """Labels of T."""
+        """Labels of T, shape (|T|,)."""
         self._require_fitted()
         return self.classes_[self._T.codes[self._T.span]]
 
     @property
     def times_(self) -> NDArray[np.int64]:
-        """Times of T: 0 for initial samples, i + 1 for sample i of the stream."""
+        """Times of T, shape (|T|,): 0 for initial samples, i + 1 for sample i of the stream."""
         self._require_fitted()
         return self._T.times[self._T.span].copy()
 
     def memory_bytes(self) -> int:
-        """What the STM32 table counts: |T| samples of features, label and timestamp, 32 bits each."""
+        """Return the size of T on the device in bytes: features, label and timestamp of each sample, 32 bits each."""
         self._require_fitted()
         return self._T.nbytes

@@ -1,4 +1,4 @@
-"""The paper's three adaptive learners and the baselines to compare them with."""
+"""Stream learners: the paper's three adaptive kNNs and the baselines."""
 
 from tmlcd_core.learners.active import ActiveTinyKNN
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN

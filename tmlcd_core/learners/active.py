@@ -1,4 +1,4 @@
-"""The active learner (Algorithm 4 of the paper)."""
+"""Active Tiny kNN, the active learner (Algorithm 4 of the paper)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tmlcd_core.validation import whole_number
 
 
 class ActiveTinyKNN(StreamLearner):
-    """Active Tiny kNN: T is rebuilt from a window of the newest samples when a test notices a change.
+    """Active Tiny kNN: rebuilds T from a window of the newest samples when a change is detected.
 
-    The window W holds the last supervised samples. A change-detection test watches the accuracy; on an alarm T
-    becomes the part of W from the estimated change on, condensed. Between alarms T does not change.
+    The window W holds the last supervised samples. A change-detection test monitors the accuracy. At an alarm, T is
+    replaced by the samples of W since the estimated change, condensed. Between alarms T does not change.
 
     Parameters
     ----------
@@ -27,9 +27,9 @@ class ActiveTinyKNN(StreamLearner):
     condense
         Condense T with Hart's algorithm at the start and at each alarm.
     detector
-        Another `ChangeDetector` in the place of CUSUM: `threshold`, `batch` and `warmup` then mean nothing.
+        `ChangeDetector` to use instead of CUSUM; `threshold`, `batch` and `warmup` are then ignored.
     random_state
-        Taken so that all learners are built alike; this one draws no random numbers.
+        Unused, because this learner draws no random numbers; present so that all learners have the same parameters.
 
     Examples
     --------

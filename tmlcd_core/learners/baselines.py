@@ -1,4 +1,4 @@
-"""The kNNs that the adaptive ones are compared with."""
+"""Baseline kNNs: static, incremental and sliding window."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tmlcd_core.learners.stream_learner import StreamLearner
 
 
 class StaticKNN(StreamLearner):
-    """A kNN that never learns after `fit`: what happens if nothing adapts.
+    """kNN that does not learn after `fit`: the baseline without adaptation.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ class StaticKNN(StreamLearner):
 
 
 class IncrementalKNN(StreamLearner):
-    """A kNN that stores every sample: a sliding window where `max_size` is given.
+    """kNN that stores every labelled sample; with `max_size`, a sliding window.
 
     Parameters
     ----------
     max_size
-        Largest |T|, oldest out first from the start on; None for no bound.
+        Largest |T|; the oldest samples are removed first, also in `fit`. None for no limit.
     k, weights, condense
         As in `TinyKNN`.
 

@@ -1,4 +1,4 @@
-"""What the learners that the paper's are compared with share: the gate, the labels, test-then-train."""
+"""Base class of the learners for comparison: input checks, label encoding and test-then-train."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from tmlcd_core.validation import as_features, as_labels
 
 
 class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
-    """A learner with the interface of `StreamLearner` and no detector.
+    """Base class of learners with the interface of `StreamLearner` but without a detector.
 
-    A subclass checks its parameters in `_check` and the classes in `_accept`, takes the initial samples in `_start`,
-    predicts and learns a stream in `_follow`, and predicts alone in `_classify`; all see classes as codes. `_widen`
-    tells it that the codes change because there are new classes. `len` is what it stores, counted in samples.
+    A subclass checks its parameters in `_check` and the classes in `_accept`, learns the initial samples in `_start`,
+    predicts and learns a stream in `_follow`, and only predicts in `_classify`; all methods get class codes. `_widen`
+    is called before the codes change because of new classes. `len` is the number of stored samples.
     """
 
     def _check(self) -> None:
         """Raise a ConfigError if a parameter cannot be used."""
 
     def _accept(self, classes: NDArray) -> None:
-        """Raise a ConfigError if these are not classes that can be told apart."""
+        """Raise a ConfigError if the learner does not support these classes."""
 
     def _start(self, X: NDArray[np.float32], codes: NDArray[np.int32]) -> None:
         raise NotImplementedError
 
     def _follow(self, X: NDArray[np.float32], truth: NDArray[np.int32]) -> tuple[NDArray, NDArray]:
-        """Code predicted for each sample before learning it (where truth is not -1), and size after learning it."""
+        """Predict each sample, then learn it unless its truth is -1; return codes and sizes, shape (n,) each."""
         raise NotImplementedError
 
     def _classify(self, X: NDArray[np.float32]) -> NDArray[np.integer]:
         raise NotImplementedError
 
     def _widen(self, classes: NDArray) -> None:
-        """Adapt what depends on codes: `classes_` are about to become `classes`, a superset."""
+        """Adapt the state to new codes before `classes_` is replaced by its superset `classes`."""
 
     def _adopt(self, classes: NDArray) -> None:
         self._accept(classes)
@@ -49,10 +49,10 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def __bool__(self) -> bool:
-        return True  # not the emptiness of the store
+        return True  # otherwise `__len__` would make a learner that stores nothing false
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn the initial samples; the clock starts at 0."""
+        """Learn the initial samples, features (n, d) and labels (n,); the clock starts at 0. Returns the learner."""
         self._check()
         X = as_features(X)
         labels, _ = as_labels(y, len(X))
@@ -65,9 +65,9 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
         return self
 
     def run(self, X: Any, y: Any = None) -> Trace:
-        """Predict each sample, then learn from it; goes on where the last `run` or `observe` stopped.
+        """Test-then-train over a stream, features (n, d) and labels (n,), continuing after the last `run` or `observe`.
 
-        Labels that are None (or NaN) are missing: such samples are only predicted.
+        Samples whose label is None or NaN are only predicted. Returns a `Trace` with one entry per sample.
         """
         _, predicted, sizes = self._pass_through(X, y)
         return self._trace(predicted, sizes)
@@ -78,7 +78,7 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
         return Trace(self.classes_[predicted], sizes.astype(np.int32), nan, none, none, np.empty(0))
 
     def _pass_through(self, X: Any, y: Any) -> tuple[NDArray[np.int32], NDArray, NDArray]:
-        """The codes of y, and what `_follow` gives."""
+        """Codes of y, shape (n,), and the results of `_follow`."""
         X = self._rows(X)
         truth, classes = self._encode(y, len(X), missing=True)
         if classes is not self.classes_:
@@ -88,21 +88,21 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
         return truth, predicted, sizes
 
     def observe(self, x: Any, y: Any = None) -> Any:
-        """The label predicted for x; then learn (x, y), unless y is None."""
+        """Return the label predicted for x, shape (d,) or (1, d); then learn (x, y) unless y is None."""
         X = self._row(x)
         predicted, _ = self._follow(X, np.array([self._code(y)], np.int32))
         self.time_ += 1
         return self.classes_[predicted[0]]
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """`fit` the first time, then `run`; `classes` that are given the first time are known even while unseen."""
+        """Call `fit` the first time, then `run`; `classes` given the first time may have no samples yet."""
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y)._expect(classes)
-        self._encode(y, len(self._rows(X)))  # here every sample needs a label
+        self._encode(y, len(self._rows(X)))  # unlike in `run`, every sample needs a label
         self.run(X, y)
         return self
 
     def predict(self, X: Any) -> NDArray:
-        """The label of each sample; nothing is learned."""
+        """Return the predicted label of each sample of X (n, d), shape (n,), without learning."""
         codes = self._classify(self._rows(X))
         return self.classes_[codes]

@@ -1,4 +1,4 @@
-"""The passive learner (Algorithm 3 of the paper)."""
+"""Condensing-in-Time, the passive learner (Algorithm 3 of the paper)."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from tmlcd_core.validation import real_number, whole_number
 
 
 class CondensingInTime(StreamLearner):
-    """Condensing-in-Time (CIT): every misclassified sample joins T.
+    """Condensing-in-Time (CIT): adds every misclassified sample to T.
 
-    T grows where the classifier is wrong, most of all after a change, and never forgets unless `max_size` makes it.
-    The paper leaves a probabilistic rule as future work; `add_probability` is one.
+    T grows most after a change, and samples are removed only if `max_size` is set. The paper names a probabilistic
+    rule as future work; `add_probability` is such a rule.
 
     Parameters
     ----------
     max_size
-        p: largest |T|, as in `TinyKNN`; None for no bound.
+        p: largest |T|, as in `TinyKNN`; None for no limit.
     add_probability
-        Probability with which a misclassified sample joins T. "adaptive" compares the error rate over about the
-        last 50 samples with that over about the last 500: the probability is 0 while the first stands less than one
-        standard deviation above the second, 1 from two on, linear in between. So it is near 0 in stationary
-        conditions and near 1 after a change.
+        Probability of adding a misclassified sample to T. "adaptive" compares the error rate over about the last 50
+        samples with that over about the last 500: the probability is 0 if the first is less than one standard
+        deviation above the second, 1 from two standard deviations on, and linear in between. So it is near 0 in
+        stationary conditions and near 1 after a change.
     k, weights
         As in `TinyKNN`.
     condense
         Condense the initial T with Hart's algorithm.
     random_state
-        Seed of the draws for `add_probability`; the draw for a sample depends on the seed and its time alone.
+        Seed of the draws for `add_probability`; the draw for a sample depends only on the seed and its time.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class CondensingInTime(StreamLearner):
 
 
 def passive_rule(rule: UpdateRule, add_probability: Any, random_state: Any) -> UpdateRule:
-    """The rule of a learner that takes errors in with this probability."""
+    """Check both parameters and return `rule` extended to add misclassified samples with this probability."""
     if isinstance(add_probability, str):
         if add_probability != "adaptive":
             raise ConfigError(f"add_probability={add_probability!r} must be 'adaptive' or a number in 0..1")

@@ -1,4 +1,4 @@
-"""The hybrid learner (Algorithm 5 of the paper)."""
+"""Hybrid Tiny kNN, the hybrid learner (Algorithm 5 of the paper)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tmlcd_core.learners.stream_learner import StreamLearner, checked_detector
 
 
 class HybridTinyKNN(StreamLearner):
-    """Hybrid Tiny kNN: errors join T, and what is older than a detected change leaves it.
+    """Hybrid Tiny kNN: adds misclassified samples to T and removes the samples older than a detected change.
 
-    T is its own history window. The test looks only for drops of the accuracy, because the passive part makes it
-    rise by itself.
+    T is also the history window. The test looks only for drops of the accuracy, because the passive part raises the
+    accuracy without a change.
 
     Parameters
     ----------
     max_size
-        ϖ: largest |T|, as in `TinyKNN`; None for no bound.
+        ϖ: largest |T|, as in `TinyKNN`; None for no limit.
     threshold, batch, warmup
         h, n and ξ of the CUSUM test; see `GeneralizedCusum`.
     k, weights
@@ -30,7 +30,7 @@ class HybridTinyKNN(StreamLearner):
     add_probability, random_state
         As in `CondensingInTime`.
     detector
-        Another `ChangeDetector` in the place of CUSUM: `threshold`, `batch` and `warmup` then mean nothing.
+        `ChangeDetector` to use instead of CUSUM; `threshold`, `batch` and `warmup` are then ignored.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The paper's neural baseline: one fully-connected layer, trained on by back-propagation."""
+"""NN-FC1, the paper's neural baseline: one fully-connected layer trained by back-propagation."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ RATES = (1e-2, 5e-3, 1e-3, 5e-4, 1e-4, 5e-5, 1e-5)  # of the initial training (p
 STREAM_RATES = (1e-3, 5e-4, 1e-4, 5e-5, 1e-5, 5e-6, 1e-6)  # of the step on each sample of the stream (paper, Sec. 7.5)
 EPOCHS = 3  # paper, Sec. 7.4
 MOST_EPOCHS = 10_000
-BATCH = 5  # the paper is silent; the default of the authors' published script, which also shuffles every epoch
+BATCH = 5  # not in the paper; the default of the authors' published script, which also shuffles every epoch
 
 
 @dataclass(frozen=True)
 class BestOfGrid:
-    """What the best pair of learning rates did, and how all did."""
+    """Result of a grid search over learning rates: trace of the best pair and accuracies of all pairs."""
 
     trace: Trace
     rate: float
     stream_rate: float
-    accuracies: NDArray[np.float64]  # (rates, stream rates): share of the labelled samples predicted right
+    accuracies: NDArray[np.float64]  # (rates, stream rates): share of the labelled samples predicted correctly
 
 
 class NNFC1(ComparisonLearner):
     """NN-FC1: one fully-connected layer, softmax and cross-entropy, plain stochastic gradient descent.
 
     `fit` trains for three epochs without momentum; then every labelled sample of the stream is one back-propagation
-    step with a rate of its own. The layer starts as torch's `nn.Linear` does. A class that appears later gets an
-    output whose weights start at 0. The size is the number of classes, because the weights of an output take as much
-    memory as a sample (paper, footnote in Sec. 7.4).
+    step with its own learning rate. The layer is initialized like torch's `nn.Linear`. A class that appears later gets
+    an output whose weights start at 0. The size is the number of classes, because the weights of an output take as
+    much memory as a sample (paper, footnote in Sec. 7.4).
 
     Parameters
     ----------
     rate, stream_rate
-        Learning rates of `fit` and of the stream; a `stream_rate` of 0 does not learn from it, as in the paper's
-        Table 1. `best_of_grid` tries all of the paper's.
+        Learning rates of `fit` and of the stream; with a `stream_rate` of 0 there is no learning on the stream, as in
+        the paper's Table 1. `best_of_grid` tries all rates of the paper.
     epochs, batch
-        Passes over the initial samples, in a new random order each, and samples per step.
+        Passes over the initial samples, each in a new random order, and samples per step.
     random_state
-        Seed of the initial weights and of the orders.
+        Seed of the initial weights and of the sample orders.
 
     Examples
     --------
@@ -94,8 +94,8 @@ class NNFC1(ComparisonLearner):
     def _train(
         self, X: NDArray[np.float32], codes: NDArray[np.int32], rates: Sequence[float], stream_rates: Sequence[float]
     ) -> None:
-        """One layer for each pair of rates, in one tensor (pairs, classes, features + 1): the bias comes last."""
-        batch = min(int(self.batch), len(X))  # torch wants Python's numbers, of 64 bits
+        """Train one layer for each pair of rates, in one array (pairs, classes, features + 1) with the bias last."""
+        batch = min(int(self.batch), len(X))  # torch requires a Python int of at most 64 bits
         layers = _trained(X, codes, len(self.classes_), rates, self.epochs, batch, int(self.random_state))
         self._layers = layers.repeat(len(stream_rates), axis=0)
         self._stream_rates = np.tile(np.array(stream_rates, np.float32), len(rates))
@@ -109,7 +109,7 @@ class NNFC1(ComparisonLearner):
         self._layers, self._seen = layers, seen
 
     def _follow(self, X: NDArray[np.float32], truth: NDArray[np.int32]) -> tuple[NDArray, NDArray]:
-        # A class exists from its first sample on: that one is predicted without the class, and learned with it.
+        # A new class exists from its first sample on: that sample is predicted without the class and learned with it.
         first = np.where(self._seen, -1, len(X))
         for code in np.flatnonzero(~self._seen):
             first[code] = next(iter(np.flatnonzero(truth == code)), len(X))
@@ -133,15 +133,27 @@ class NNFC1(ComparisonLearner):
         rates: Sequence[float] = RATES,
         stream_rates: Sequence[float] = STREAM_RATES,
     ) -> BestOfGrid:
-        """Fit on (X0, y0) and run along (X, y) with all pairs of rates at once; this model stays as it is.
+        """Grid search: fit on (X0, y0) and run on the stream (X, y) with all pairs of rates; does not change the model.
 
-        "Among all the possible combinations, […] only the one with the largest accuracy" is shown (paper, Sec. 7.5), of
-        equally accurate ones the first. `stream_rates=(0,)` is the paper's Table 1: no learning along the stream. All
-        start from the same weights and see the same orders, so that nothing but the rates differs.
+        "Among all the possible combinations, […] only the one with the largest accuracy" is shown (paper, Sec. 7.5); of
+        equally accurate pairs the first is taken. `stream_rates=(0,)` is the paper's Table 1: no learning on the
+        stream. All pairs use the same initial weights and sample orders, so only the rates differ.
+
+        Parameters
+        ----------
+        X0, y0, X, y
+            Features (n, d) and labels (n,) of the initial samples and of the stream.
+        rates, stream_rates
+            Learning rates to combine, at least one each.
+
+        Returns
+        -------
+        BestOfGrid
+            Trace and rates of the best pair, and the accuracies of all pairs.
         """
         for name, values in (("rates", rates), ("stream_rates", stream_rates)):
             if len(values) == 0:
-                raise ConfigError(f"{name}={values!r} is empty: give at least one learning rate")
+                raise ConfigError(f"{name}={values!r} is empty: pass at least one learning rate")
             for value in values:
                 real_number(name, value, 0.0, 1e6)
         model = clone(self).set_params(rate=0.0, epochs=0).fit(X0, y0)  # checks everything, trains nothing
@@ -151,7 +163,7 @@ class NNFC1(ComparisonLearner):
         predicted = predicted.reshape(len(truth), -1)
         labelled = truth >= 0
         if not labelled.any():
-            raise DataError("None of the samples has a label, so there is no best pair of learning rates")
+            raise DataError("y has no labels, so the learning rates cannot be compared: pass at least one label")
         hits = (predicted[labelled] == truth[labelled, None]).mean(axis=0)
         best = int(hits.argmax())
         trace = model._trace(predicted[:, best], sizes)
@@ -160,7 +172,7 @@ class NNFC1(ComparisonLearner):
 
     @property
     def weights_(self) -> NDArray[np.float32]:
-        """(classes, features + 1): the weights of each output, its bias last."""
+        """Weights of each output with the bias last, float32 (classes, features + 1)."""
         self._require_fitted()
         return self._layers[0].copy()
 
@@ -169,14 +181,14 @@ class NNFC1(ComparisonLearner):
         return int(self._seen.sum())
 
     def memory_bytes(self) -> int:
-        """Weights and biases, 32 bits each."""
+        """Return the size of weights and biases in bytes, 32 bits each."""
         return len(self) * (self.n_features_in_ + 1) * BYTES_PER_NUMBER
 
 
 def _trained(
     X: NDArray[np.float32], codes: NDArray, n_classes: int, rates: Sequence[float], epochs: int, batch: int, seed: int
 ) -> NDArray[np.float32]:
-    """Layers (rates, classes, features + 1) after some epochs of plain SGD from the same start."""
+    """Train one layer per rate by plain SGD from the same weights; return float32 (rates, classes, features + 1)."""
     require("torch")
     import torch
 
@@ -202,9 +214,12 @@ def _descend(
     truth: NDArray[np.int32],
     layers: NDArray[np.float32],
     rates: NDArray[np.float32],
-    known: NDArray[np.bool_],  # (samples, classes): which take part in the step
+    known: NDArray[np.bool_],  # (samples, classes): classes that take part in the step
 ) -> NDArray[np.float32]:
-    """Outputs (samples, pairs, classes), each before the step on its sample; `layers` changes in place."""
+    """Run SGD over the stream, changing `layers` in place; return the outputs before each step.
+
+    The outputs have shape (samples, pairs, classes).
+    """
     require("torch")
     import torch
 
@@ -227,13 +242,13 @@ def _descend(
 
 
 def _with_one(X: NDArray[np.float32]) -> NDArray[np.float32]:
-    """A last feature that is always 1, whose weight is the bias."""
+    """X with a last feature of 1, whose weight is the bias."""
     return np.column_stack([X, np.ones(len(X), np.float32)])
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """The layer is small: a pool of threads costs more than it gives, and changes the sums."""
+    """Run torch on one thread: the layer is small, so a thread pool is slower, and it changes the rounding of sums."""
     import torch
 
     threads = torch.get_num_threads()

@@ -1,4 +1,4 @@
-"""Start of a learner without initial samples, for libraries that show one sample after the other."""
+"""Start of a learner without initial samples, for libraries that pass one sample at a time."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tmlcd_core.validation import whole_number
 class OnlineStart:
     """Configuration stage on the first samples of a stream.
 
-    The first `initial` samples are stored as they come, so that there are predictions from the second on. Then the
-    learner is fitted to all of them, and learns sample by sample.
+    The first `initial` samples are stored one by one, so predictions are available from the second sample on. Then the
+    learner is fitted to all of them and learns sample by sample.
 
     Parameters
     ----------
     learner
-        The learner; it is cloned, so the one given is never changed.
+        The learner; it is cloned and not changed.
     initial
-        Samples of the configuration stage.
+        Number of samples of the configuration stage.
 
     Attributes
     ----------
     learner : StreamLearner or None
-        What predicts now; None before the first sample.
+        The current learner; None before the first sample.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class OnlineStart:
         self.learner: StreamLearner | None = None
 
     def learn(self, x: ArrayLike, y: Any) -> None:
-        """Learn one sample with features (d,) and its label; what is refused changes nothing."""
+        """Learn one sample, features (d,) and label; an invalid sample raises an error and changes nothing."""
         if self._first is None:
             assert self.learner is not None
             self.learner.observe(x, y)
@@ -64,17 +64,17 @@ class OnlineStart:
         self._first = None if complete else first
 
     def predict(self, x: ArrayLike) -> Any:
-        """Label predicted for features (d,), as a Python object; None before the first sample."""
+        """Return the label predicted for features (d,) as a Python object; None before the first sample."""
         return None if self.learner is None else self.learner.predict(np.asarray(x)[None])[0].item()
 
     def predict_proba(self, x: ArrayLike) -> dict[Any, float]:
-        """Share of the votes of each known label; empty before the first sample."""
+        """Return the share of the votes for each known label, given features (d,); empty before the first sample."""
         if self.learner is None:
             return {}
         shares = self.learner.predict_proba(np.asarray(x)[None])[0]
         return dict(zip(self.learner.classes_.tolist(), shares.tolist(), strict=True))
 
     def widen(self, n_features: int) -> None:
-        """From now on samples have `n_features` features; the new ones are 0 in all older samples."""
+        """Increase the number of features to `n_features`; the new features are 0 in all older samples."""
         if self.learner is not None:
             self.learner.widen(n_features)

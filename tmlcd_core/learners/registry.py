@@ -1,4 +1,4 @@
-"""Learners by name, with the settings that the paper's experiments give them."""
+"""Registry of learners by name, with their settings in the paper's experiments."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 Settings = dict[str, Any]
 
 
-TEST_GRID = ("spacing", "gap", "likelihood")  # settings of the CUSUM test that a learner takes only inside a detector
+TEST_GRID = (
+    "spacing",
+    "gap",
+    "likelihood",
+)  # CUSUM settings that a learner accepts only through its `detector`
 
 
-@lru_cache(maxsize=256)  # experiments ask for the same ones again and again
+@lru_cache(maxsize=256)  # experiments look up the same defaults repeatedly
 def _defaults(factory: Callable[..., Any]) -> Mapping[str, Any]:
     found = inspect.signature(factory).parameters.values()
     return {one.name: one.default for one in found if one.default is not inspect.Parameter.empty}
@@ -36,21 +40,22 @@ def _no_settings(size: int, seed: int) -> Settings:
 
 @dataclass(frozen=True)
 class LearnerEntry:
-    """A learner by name, as the command line, the app and experiments offer it.
+    """Registry entry of a learner, used by the command line, the app and experiments.
 
     Parameters
     ----------
     name : str
-        For links and the command line.
+        Name in links and on the command line.
     about : str
-        What it does, in one line.
+        Description in one line.
     factory : callable or str
-        Its class, or a function that makes one from settings; a name is looked up in `tmlcd_core.learners` when it is
-        needed.
+        Class of the learner, or a function that creates it from settings; a string is a name in `tmlcd_core.learners`,
+        imported on first use.
     settings : callable
-        Settings that the paper's experiments give it: of the number of initial samples, 100·λ, and the seed.
+        Function of the number of initial samples (100·λ) and the seed that returns the settings of the paper's
+        experiments.
     in_lab : bool
-        Whether the Drift lab offers it, which asks a learner for the neighbours that voted.
+        True if the Drift lab offers the learner; it must have the method `neighbours`.
     """
 
     name: str
@@ -60,13 +65,13 @@ class LearnerEntry:
     in_lab: bool = False
 
     def load(self) -> Callable[..., Any]:
-        """The class or function."""
+        """Return the class or function that creates the learner."""
         if isinstance(self.factory, str):
             return getattr(importlib.import_module("tmlcd_core.learners"), self.factory)
         return self.factory
 
     def defaults(self) -> Settings:
-        """Settings that can be given, with their defaults; those of the test's grid for a learner with a test."""
+        """Return all settings of the learner with their defaults, including the CUSUM grid if it has a detector."""
         found = dict(_defaults(self.load()))
         if "detector" in found:
             from tmlcd_core.detectors import GeneralizedCusum
@@ -76,18 +81,18 @@ class LearnerEntry:
 
 
 class BestNNFC1:
-    """NN-FC1 with the learning rates that turn out best for this very stream, as the paper shows it.
+    """NN-FC1 with the learning rates that are best for the given stream, as in the paper.
 
-    An advantage that no other learner has; on a device nobody could choose them.
+    No other learner has this advantage, and on a device the rates could not be chosen afterwards.
 
     Parameters
     ----------
     learn
-        Take a step of back-propagation on each sample of the stream, or stay as trained.
+        Take a back-propagation step on each sample of the stream; False: no learning after `fit`.
     centre
-        Subtract the mean of the initial samples from all features, which the paper does not say it does.
+        Subtract the mean of the initial samples from all features; the paper does not mention this.
     random_state
-        Seed of the initial weights and orders.
+        Seed of the initial weights and of the sample orders.
     """
 
     def __init__(self, learn: bool = True, centre: bool = False, random_state: int = 0) -> None:
@@ -96,11 +101,13 @@ class BestNNFC1:
         self.random_state = random_state
 
     def fit(self, X: NDArray[np.float32], y: NDArray) -> BestNNFC1:
+        """Store the initial samples, features (n, d) and labels (n,), for `run`; return the learner."""
         self._offset = X.mean(axis=0) if self.centre else np.float32(0)
         self._start = X - self._offset, y
         return self
 
     def run(self, X: NDArray[np.float32], y: NDArray) -> Trace:
+        """Return the trace of the most accurate pair of learning rates on the stream, features (n, d), labels (n,)."""
         from tmlcd_core.learners.nn_fc1 import NNFC1, STREAM_RATES
 
         rates = STREAM_RATES if self.learn else (0.0,)
@@ -112,7 +119,7 @@ class BestNNFC1:
 
 
 def knn_adwin(k: int = 5, window: int = 200) -> Any:
-    """river's kNN over a window, which starts again when ADWIN finds that its errors have changed."""
+    """Return river's kNN with `k` neighbours over a window, reset when ADWIN detects a change of its errors."""
     require("river")
     from river import drift, neighbors
 
@@ -133,21 +140,21 @@ LEARNERS: dict[str, LearnerEntry] = {
     for one in (
         LearnerEntry(
             "cit",
-            "Condensing-in-Time: errors join T",
+            "Condensing-in-Time: adds errors to T",
             "CondensingInTime",
             lambda size, seed: {"random_state": seed},
             in_lab=True,
         ),
         LearnerEntry(
             "active",
-            "Active Tiny kNN: T rebuilt after an alarm",
+            "Active Tiny kNN: rebuilds T at an alarm",
             "ActiveTinyKNN",
             lambda size, seed: {"window": size, "random_state": seed},
             in_lab=True,
         ),
         LearnerEntry(
             "hybrid",
-            "Hybrid Tiny kNN: errors join T, alarms drop the old",
+            "Hybrid Tiny kNN: adds errors to T, removes old samples at an alarm",
             "HybridTinyKNN",
             lambda size, seed: {"max_size": size, "random_state": seed},
             in_lab=True,
@@ -157,17 +164,20 @@ LEARNERS: dict[str, LearnerEntry] = {
         LearnerEntry("incremental", "kNN that stores everything", "IncrementalKNN", in_lab=True),
         LearnerEntry("svm", "SVM, trained once", "SupportVectorMachine"),
         LearnerEntry(
-            "nn-fc1", "one layer, the paper's best of 49 rates", BestNNFC1, lambda size, seed: {"random_state": seed}
+            "nn-fc1",
+            "one layer, best of the paper's 49 pairs of rates",
+            BestNNFC1,
+            lambda size, seed: {"random_state": seed},
         ),
         LearnerEntry(
             "nn-fc1-static",
-            "one layer, trained once, the best of 7 rates",
+            "one layer, trained once, best of 7 rates",
             BestNNFC1,
             lambda size, seed: {"learn": False, "random_state": seed},
         ),
         LearnerEntry(
             "nn-fc1-centred",
-            "the same on features minus their mean",
+            "nn-fc1-static on features minus their mean",
             BestNNFC1,
             lambda size, seed: {"learn": False, "centre": True, "random_state": seed},
         ),
@@ -180,7 +190,7 @@ PAPER = ("cit", "active", "hybrid")
 
 
 def register_learner(entry: LearnerEntry) -> LearnerEntry:
-    """Offer a learner to the command line and experiments, and to the lab if it is meant for it; returns the entry.
+    """Register a learner for the command line and experiments, and for the lab if `in_lab`; return the entry.
 
     Examples
     --------
@@ -195,14 +205,14 @@ def register_learner(entry: LearnerEntry) -> LearnerEntry:
 
 
 def learner_entry(name: str) -> LearnerEntry:
-    """The learner of this name; a `ConfigError` lists those that there are."""
+    """Return the registry entry of this name; an unknown name is a `ConfigError` that lists all names."""
     if name not in LEARNERS:
-        raise ConfigError(f"there is no learner {name!r}; there are {', '.join(LEARNERS)}")
+        raise ConfigError(f"there is no learner {name!r}; choose one of {', '.join(LEARNERS)}")
     return LEARNERS[name]
 
 
 def settings_of(name: str, size: int, seed: int = 0, changed: Mapping[str, Any] | None = None) -> Settings:
-    """All settings of a learner: its class's defaults, the paper's for `size` initial samples, and what is `changed`.
+    """Return all settings of a learner: defaults, the paper's settings for `size` initial samples, then `changed`.
 
     >>> settings = settings_of("hybrid", 200, changed={"threshold": 30.0})
     >>> settings["max_size"], settings["threshold"], settings["batch"]
@@ -213,12 +223,12 @@ def settings_of(name: str, size: int, seed: int = 0, changed: Mapping[str, Any] 
     changed = changed or {}
     for key in changed:
         if key not in defaults:
-            raise ConfigError(f"{name} has no setting {key!r}; it has {', '.join(defaults)}")
+            raise ConfigError(f"{name} has no setting {key!r}; use one of {', '.join(defaults)}")
     return {**defaults, **entry.settings(size, seed), **changed}
 
 
 def make_learner(name: str, size: int, seed: int = 0, changed: Mapping[str, Any] | None = None) -> Any:
-    """A learner ready to `fit`."""
+    """Create a learner with the settings of `settings_of`, not yet fitted."""
     settings = settings_of(name, size, seed, changed)
     grid = {key: settings.pop(key) for key in TEST_GRID if key in settings}
     if changed and any(key in changed for key in grid):

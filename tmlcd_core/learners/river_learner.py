@@ -1,4 +1,4 @@
-"""Any of river's classifiers, behind the interface of the learners here."""
+"""Adapter for river classifiers, with the interface of the learners."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tmlcd_core.validation import shown
 
 
 class RiverLearner(ComparisonLearner):
-    """A river classifier that learns the initial samples, then predicts and learns a stream.
+    """Adapter for a river classifier: learns the initial samples, then test-then-train over a stream.
 
-    Features are passed under their numbers 0, 1, …, labels as they are. Where the classifier has no prediction, as one
-    that was reset and has seen nothing since, the most frequent label so far stands in. The classifier is cloned at
-    each `fit`, so the one given is never changed.
+    Features are named by their numbers 0, 1, …; labels are passed unchanged. If the classifier has no prediction, for
+    example after a reset, the most frequent label so far is predicted. The classifier is cloned at each `fit` and not
+    changed.
 
     Parameters
     ----------
     model
-        Any river classifier, pipelines included. Those for two classes, such as `LogisticRegression`, know the labels
-        True and False (or 1 and 0) only; river's `OneVsRestClassifier` makes one for any labels of them.
+        Any river classifier, including pipelines. Binary classifiers such as `LogisticRegression` accept only the
+        labels True and False (or 1 and 0); wrap them in river's `OneVsRestClassifier` for other labels.
     stored
-        How many samples a fitted `model` stores, for `len` and the sizes of a trace; without it they are 0, because
-        river has no common way to ask.
+        Function that returns the number of samples stored by the fitted `model`, for `len` and the sizes of a trace.
+        Without it they are 0, because river has no common way to read this number.
 
     Examples
     --------
@@ -59,17 +59,17 @@ class RiverLearner(ComparisonLearner):
         if missing or isinstance(self.model, type):
             raise ConfigError(
                 f"model={self.model!r} is not a river classifier: it lacks {' and '.join(missing) or 'an instance'}; "
-                "give one such as river.neighbors.KNNClassifier()"
+                "pass one such as river.neighbors.KNNClassifier()"
             )
         if self.stored is not None and not callable(self.stored):
             raise ConfigError(f"stored={shown(self.stored)} must be a function of the fitted model, or None")
 
     def _accept(self, classes: NDArray) -> None:
-        # river itself does not complain: it takes whatever is true for True
+        # river itself does not raise an error: it converts any label to True or False
         if not getattr(self.model, "_multiclass", True) and not set(classes.tolist()) <= {False, True}:
             raise ConfigError(
-                f"{self.model!r} knows the labels True and False only, not {classes[:4].tolist()}: wrap it in "
-                "river.multiclass.OneVsRestClassifier, or if it is your own and knows more, say so by its _multiclass"
+                f"{self.model!r} accepts only the labels True and False, not {classes[:4].tolist()}: wrap it in "
+                "river.multiclass.OneVsRestClassifier, or set _multiclass to True in your own multi-class classifier"
             )
 
     def _start(self, X: NDArray[np.float32], codes: NDArray[np.int32]) -> None:
@@ -109,6 +109,6 @@ class RiverLearner(ComparisonLearner):
         return 0 if self.stored is None else int(self.stored(self.model_))
 
     def memory_bytes(self) -> int:
-        """What river says its Python objects take here, which is far more than the numbers in them."""
+        """Return river's estimate of the size of its Python objects in bytes, which is larger than on a device."""
         self._require_fitted()
         return int(self.model_._raw_memory_usage)

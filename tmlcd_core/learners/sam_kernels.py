@@ -1,7 +1,7 @@
 """Compiled inner loops of SAM-kNN: votes of the memories, interleaved test-train errors, cleaning.
 
-Squared distances are computed in float64 and kept as float32. Of equally distant samples the older is nearer (the
-whole long-term memory is older than the short-term one), and a tied vote goes to the smallest class.
+Squared distances are computed in float64 and kept as float32. Among equally distant samples the older counts as nearer
+(the long-term memory counts as older than the short-term memory); a tied vote goes to the smallest class.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from tmlcd_core.knn.kernels import exact_distance
 
 DONE, GROW, MAKE_ROOM = 0, 1, 2  # why `advance` returned
-STM, LTM, BOTH = 0, 1, 2  # the memories that predict: rows of `hits`, places in `said`
-N_STM, N_LTM, N_WINDOWS = 0, 1, 2  # places in `counts`
+STM, LTM, BOTH = 0, 1, 2  # the memories that predict: rows of `hits`, indices of `said`
+N_STM, N_LTM, N_WINDOWS = 0, 1, 2  # indices of `counts`
 START, TESTED, HITS = 0, 1, 2  # columns of `windows`: first sample, next sample to test, correct predictions
 
 
@@ -27,7 +27,7 @@ class Settings(NamedTuple):
     by_distance: bool  # votes count 1/d
     min_size: int  # smallest window that the STM may shrink to
     max_size: int  # samples in both memories together
-    exact: bool  # test windows again whenever they lose a sample
+    exact: bool  # repeat the test of a window whenever it loses a sample
     n_classes: int
 
 
@@ -46,7 +46,7 @@ class Memories(NamedTuple):
 
 
 class Near(NamedTuple):
-    """Squared distances from one sample to both memories; as long as the memories' arrays."""
+    """Squared distances from one sample to both memories; same length as the memories' arrays."""
 
     stm: NDArray  # float32
     ltm: NDArray  # float32
@@ -77,7 +77,7 @@ def _insert(value: float, place: int, size: int, near: NDArray, places: NDArray)
 
 @njit(cache=True)
 def _nearest(row: NDArray, start: int, stop: int, near: NDArray, places: NDArray) -> int:
-    """Fill `near` and `places` with the nearest of row[start:stop]; returns how many there are."""
+    """Fill `near` and `places` with the nearest of row[start:stop]; return their number."""
     size = 0
     for j in range(stop - 1, start - 1, -1):
         if size < near.shape[0] or row[j] <= near[size - 1]:
@@ -87,7 +87,7 @@ def _nearest(row: NDArray, start: int, stop: int, near: NDArray, places: NDArray
 
 @njit(cache=True)
 def _elect(near: NDArray, voters: NDArray, size: int, by_distance: bool, votes: NDArray) -> int:
-    """The class with the most votes; neighbours at distance 0 decide alone."""
+    """Return the class with the most votes; if any neighbours are at distance 0, only these vote."""
     votes[:] = 0.0
     for j in range(size):
         if not by_distance:
@@ -101,7 +101,7 @@ def _elect(near: NDArray, voters: NDArray, size: int, by_distance: bool, votes: 
 
 @njit(cache=True)
 def ask(near: Near, memories: Memories, settings: Settings, votes: NDArray, said: NDArray) -> None:
-    """Fill `said` with the class that each memory predicts; -1 for a memory with too few samples."""
+    """Fill `said`, int64 (3,), with the class code predicted by STM, LTM and both; -1 if there are too few samples."""
     k, by_distance, counts = settings.k, settings.by_distance, memories.counts
     stm_near, stm_voters = np.empty(k, np.float32), np.empty(k, np.int64)
     places = np.empty(k, np.int64)
@@ -131,7 +131,7 @@ def ask(near: Near, memories: Memories, settings: Settings, votes: NDArray, said
 
 @njit(cache=True)
 def choose(said: NDArray, hits: NDArray, n: int) -> int:
-    """The prediction of the memory that was correct most often on the n samples of the STM; the first of equals."""
+    """Return the prediction of the memory with the most hits on the n samples of the STM; the first if tied."""
     if said[LTM] < 0:
         return said[STM]
     best, most = STM, -1
@@ -162,19 +162,22 @@ def _test_window(w: int, memories: Memories, settings: Settings, votes: NDArray)
 
 @njit(cache=True)
 def _open(windows: NDArray, w: int, start: int, k: int) -> None:
-    """Let window w begin at `start`, untested; its first k samples are only learned."""
+    """Start window w at `start`, untested; its first k samples are only learned."""
     windows[w, START], windows[w, TESTED], windows[w, HITS] = start, start + k, 0
 
 
 @njit(cache=True)
 def _better(windows: NDArray, w: int, v: int, n: int, k: int) -> bool:
-    """Whether window w has a smaller error rate than window v."""
+    """True if window w has a smaller error rate than window v."""
     return windows[w, HITS] * (n - windows[v, START] - k) > windows[v, HITS] * (n - windows[w, START] - k)
 
 
 @njit(cache=True)
 def best_window(memories: Memories, settings: Settings, votes: NDArray) -> int:
-    """The window of n, n/2, n/4, … newest samples with the smallest error rate; the longest of equals."""
+    """Return the number of the window with the smallest error rate, the longest if tied.
+
+    Window w holds the n / 2^w newest samples of the STM.
+    """
     counts, windows, k = memories.counts, memories.windows, settings.k
     n = counts[N_STM]
     if n < 2 * settings.min_size:
@@ -186,7 +189,7 @@ def best_window(memories: Memories, settings: Settings, votes: NDArray) -> int:
             _open(windows, w, start, k)
             counts[N_WINDOWS] = w + 1
         elif windows[w, START] == start - 1 and not settings.exact and windows[w, TESTED] > start - 1 + k:
-            # one sample fewer: the other tests are kept, although the lost sample voted in some of them
+            # one sample fewer: keep the other tests, although the removed sample voted in some of them
             windows[w, HITS] -= memories.tested[w, start - 1 + k]
             windows[w, START] = start
         elif windows[w, START] != start:
@@ -207,7 +210,7 @@ def best_window(memories: Memories, settings: Settings, votes: NDArray) -> int:
 
 @njit(cache=True)
 def _reach(sample: int, row: NDArray, start: int, stop: int, y: NDArray, k: int) -> np.float32:
-    """Distance to the farthest sample of its own class among its k nearest in row[start:stop]; -1 without any."""
+    """Distance to the farthest sample of the same class among the k nearest in row[start:stop]; -1 if none."""
     near, places = np.empty(k, np.float32), np.empty(k, np.int64)
     size = _nearest(row, start, stop, near, places)
     reach = np.float32(-1)
@@ -219,7 +222,7 @@ def _reach(sample: int, row: NDArray, start: int, stop: int, y: NDArray, k: int)
 
 @njit(cache=True)
 def _clean(label: int, reach: float, row: NDArray, y: NDArray, alive: NDArray, k: int) -> bool:
-    """Of the k nearest living samples, remove those of another class within reach; returns whether there were any."""
+    """Remove the samples of another class within `reach` from the k nearest alive; return True if any were removed."""
     if reach < 0:
         return False
     near, places = np.empty(k, np.float32), np.empty(k, np.int64)
@@ -237,7 +240,7 @@ def _clean(label: int, reach: float, row: NDArray, y: NDArray, alive: NDArray, k
 
 @njit(cache=True)
 def clean_by_newest(memories: Memories, near: Near, k: int) -> None:
-    """Remove from the LTM what contradicts the newest sample of the STM, `near` being that sample's distances."""
+    """Remove samples from the LTM that contradict the newest sample of the STM; `near` has that sample's distances."""
     counts, ltm_x, ltm_y = memories.counts, memories.ltm_x, memories.ltm_y
     n, m = counts[N_STM], counts[N_LTM]
     if n <= k or m == 0:
@@ -255,7 +258,7 @@ def clean_by_newest(memories: Memories, near: Near, k: int) -> None:
 
 @njit(cache=True)
 def shrink(best: int, memories: Memories, k: int) -> None:
-    """Shrink the STM to its window `best`; of the other samples, those that do not contradict it join the LTM."""
+    """Shrink the STM to its window `best`; the other samples move to the LTM unless they contradict the window."""
     counts, windows, tested, distances = memories.counts, memories.windows, memories.tested, memories.distances
     n, start = counts[N_STM], windows[best, START]
     alive = np.ones(start, np.bool_)
@@ -284,7 +287,7 @@ def shrink(best: int, memories: Memories, k: int) -> None:
 
 @njit(cache=True)
 def drop_oldest(dropped: int, memories: Memories) -> None:
-    """Remove the oldest samples of the STM."""
+    """Remove the `dropped` oldest samples of the STM."""
     n = memories.counts[N_STM]
     for j in range(dropped, n):
         memories.stm_x[j - dropped], memories.stm_y[j - dropped] = memories.stm_x[j], memories.stm_y[j]
@@ -303,10 +306,10 @@ def _room_for_distances(memories: Memories) -> Near:
 def advance(
     X: NDArray, truth: NDArray, first: int, resume: bool, memories: Memories, settings: Settings, results: NDArray
 ) -> tuple[int, int]:
-    """Test, then train, on X[first:]; returns the index at which it stopped, and why.
+    """Test-then-train on X[first:]; return the index at which it stopped, and why (DONE, GROW or MAKE_ROOM).
 
-    After MAKE_ROOM it goes on with `resume`: that sample is predicted and stored already. `results`, int64 (2, n),
-    receives the predicted class codes and the sizes of both memories together.
+    After MAKE_ROOM, call it again with `resume`: that sample is already predicted and stored. `results`, int64 (2, n),
+    receives the predicted class codes and the total size of both memories.
     """
     counts = memories.counts
     near = _room_for_distances(memories)
@@ -342,7 +345,7 @@ def advance(
 
 @njit(cache=True)
 def classify(X: NDArray, memories: Memories, settings: Settings) -> NDArray:
-    """Class code predicted for each sample, int64 (n,); nothing is learned."""
+    """Return the class code predicted for each sample of X (n, d), int64 (n,), without learning."""
     near = _room_for_distances(memories)
     votes, said = np.empty(settings.n_classes), np.empty(3, np.int64)
     predictions = np.empty(X.shape[0], np.int64)

@@ -1,4 +1,4 @@
-"""SAM-kNN: kNN with a short-term memory of the current concept and a long-term memory of earlier ones."""
+"""SAM-kNN: kNN with a short-term memory for the current concept and a long-term memory for earlier concepts."""
 
 from __future__ import annotations
 
@@ -11,36 +11,37 @@ from tmlcd_core.learners import sam_kernels as kernels
 from tmlcd_core.learners.comparison_learner import ComparisonLearner
 from tmlcd_core.validation import one_of, real_number, shown, whole_number
 
-LARGEST = 2**31 - 1  # samples: numbers of the compiled code
-SMALLEST = 128  # samples: initial room
-MAX_WINDOWS = 48  # more than any memory can be halved
+LARGEST = 2**31 - 1  # samples: limit of the compiled code's integers
+SMALLEST = 128  # samples: initial capacity
+MAX_WINDOWS = 48  # more than the number of times any memory can be halved
 ITERATIONS = 20  # of Lloyd's algorithm: clusters of two samples converge in a few
 
 
 class SAMKNN(ComparisonLearner):
-    """kNN with self-adjusting memory.
+    """SAM-kNN, a kNN with self-adjusting memory.
 
-    Every sample joins the short-term memory (STM). Of the windows of its n, n/2, n/4, … newest samples the STM shrinks
-    to the one with the smallest interleaved test-train error (each sample is predicted from those before it in the
-    window). Samples that leave the STM join the long-term memory (LTM) unless they contradict the STM, and each new
-    sample removes from the LTM what contradicts it. When both are full, each class in the LTM is clustered to half its
-    size. The STM, the LTM or both together predict: whichever was correct most often on the samples of the STM.
+    Every sample is added to the short-term memory (STM). Of the windows of its n, n/2, n/4, … newest samples, the STM
+    shrinks to the one with the smallest interleaved test-train error (each sample is predicted from those before it in
+    the window). Samples removed from the STM move to the long-term memory (LTM) unless they contradict the STM, and
+    each new sample removes contradicting samples from the LTM. When both are full, each class in the LTM is clustered
+    to half its size. The prediction comes from the STM, the LTM or both together: whichever was correct most often on
+    the samples of the STM.
 
-    As in the authors' implementation, a window that loses its oldest sample keeps its other tests, and is tested again
-    before the STM shrinks to it; `exact` tests it again each time. Distances within the STM are cached.
+    As in the authors' implementation, a window that loses its oldest sample keeps its other test results and is tested
+    again before the STM shrinks to it; `exact` tests it again each time. Distances within the STM are cached.
 
     Parameters
     ----------
     k, weights
-        Number of neighbours, and their votes: "distance" (1/d; samples at distance 0 decide alone) or "uniform".
+        Number of neighbours, and their votes: "distance" (1/d; if any are at distance 0, only these vote) or "uniform".
     max_size
-        Samples in both memories together.
+        Largest number of samples in both memories together.
     min_stm
-        The smallest window that the STM may shrink to.
+        Smallest window that the STM may shrink to, in samples.
     ltm_share
-        Share of `max_size`: an LTM smaller than this takes in the oldest samples of the STM before it is compressed.
+        Share of `max_size`: if the LTM is smaller, the oldest samples of the STM move to it before it is compressed.
     exact
-        Test windows again whenever they lose a sample: slower, with nearly the same result.
+        Repeat the test of a window whenever it loses a sample: slower, with nearly the same result.
     random_state
         Seed of the clustering (k-means++).
 
@@ -136,7 +137,7 @@ class SAMKNN(ComparisonLearner):
         return kernels.classify(X, self._memories, self._settings)
 
     def _grow(self) -> None:
-        """Double the room of the memories: at least one more sample, at most max_size + 1."""
+        """Double the capacity of the memories: at least one more sample, at most max_size + 1."""
         memories, n, m = self._memories, self.stm_size_, self.ltm_size_
         room = min(max(SMALLEST, 2 * (n + m)), int(self.max_size) + 1)
         memories = memories._replace(ltm_x=_wider(memories.ltm_x, room), ltm_y=_wider(memories.ltm_y, room))
@@ -152,7 +153,7 @@ class SAMKNN(ComparisonLearner):
         self._memories = memories
 
     def _make_room(self) -> None:
-        """Compress the LTM; if it is small, the oldest samples of the STM join it before."""
+        """Compress the LTM; if it is small, move the oldest samples of the STM to it first."""
         memories, n, m = self._memories, self.stm_size_, self.ltm_size_
         most = int(self.ltm_share * self.max_size)
         if m <= most:
@@ -164,19 +165,19 @@ class SAMKNN(ComparisonLearner):
         rng = np.random.default_rng((self.random_state, self._compressions))
         self._compressions += 1
         x, y = halved(memories.ltm_x[:m], memories.ltm_y[:m], rng)
-        keep = min(len(x), int(self.max_size) - n)  # fewer only where nearly every sample is a class of its own
+        keep = min(len(x), int(self.max_size) - n)  # fewer than len(x) only if nearly every sample has its own class
         memories.ltm_x[:keep], memories.ltm_y[:keep] = x[len(x) - keep :], y[len(y) - keep :]
         memories.counts[kernels.N_LTM] = keep
 
     @property
     def stm_size_(self) -> int:
-        """Samples in the short-term memory."""
+        """Number of samples in the short-term memory."""
         self._require_fitted()
         return int(self._memories.counts[kernels.N_STM])
 
     @property
     def ltm_size_(self) -> int:
-        """Samples in the long-term memory."""
+        """Number of samples in the long-term memory."""
         self._require_fitted()
         return int(self._memories.counts[kernels.N_LTM])
 
@@ -184,7 +185,7 @@ class SAMKNN(ComparisonLearner):
         return self.stm_size_ + self.ltm_size_
 
     def memory_bytes(self) -> int:
-        """Bytes of features and labels of both memories, 32 bits each; without the cached distances of the STM."""
+        """Return the size of features and labels of both memories in bytes, 32 bits each; without cached distances."""
         return len(self) * (self.n_features_in_ + 1) * BYTES_PER_NUMBER
 
 
@@ -197,13 +198,16 @@ def _wider(array: NDArray, rows: int) -> NDArray:
 def halved(
     x: NDArray[np.float32], y: NDArray[np.int32], rng: np.random.Generator
 ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-    """Cluster centres of each class, half as many as samples and at least one, with their class codes."""
+    """Compress samples x (n, d) with class codes y (n,) by k-means to half of each class, at least one per class.
+
+    Returns the cluster centres, float32 (m, d), and their class codes, shape (m,).
+    """
     centres = [cluster(x[y == code], max(int(np.sum(y == code)) // 2, 1), rng) for code in np.unique(y)]
     return np.concatenate(centres), np.repeat(np.unique(y), [len(part) for part in centres])
 
 
 def cluster(rows: NDArray[np.float32], clusters: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """k-means centres: Lloyd's algorithm with k-means++ initialization; returns float32 (clusters, d)."""
+    """k-means with k-means++ initialization of rows (n, d); return the centres, float32 (clusters, d)."""
     points = rows.astype(np.float64)
     centres = np.empty((clusters, points.shape[1]))
     centres[0] = points[rng.integers(len(points))]

@@ -1,4 +1,4 @@
-"""Any of scikit-learn's classifiers, behind the interface of the learners here."""
+"""Adapter for scikit-learn classifiers, with the interface of the learners."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tmlcd_core.learners.comparison_learner import ComparisonLearner
 
 
 class SklearnLearner(ComparisonLearner):
-    """A scikit-learn classifier that learns the initial samples and predicts a stream.
+    """Adapter for a scikit-learn classifier: learns the initial samples, then predicts a stream.
 
-    With `partial_fit` it learns each sample after it has predicted it; without, it stays as it was trained. The
-    classifier is cloned at each `fit`, so the one given is never changed.
+    A classifier with `partial_fit` learns each sample after predicting it; others do not learn on the stream. The
+    classifier is cloned at each `fit` and not changed.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class SklearnLearner(ComparisonLearner):
 
     def _check(self) -> None:
         if isinstance(self.model, type) or not all(hasattr(self.model, name) for name in ("fit", "predict")):
-            raise ConfigError(f"model={self.model!r} is not a classifier: give an object with fit and predict")
+            raise ConfigError(f"model={self.model!r} is not a classifier: pass an object with fit and predict")
 
     def _start(self, X: NDArray[np.float32], codes: NDArray[np.int32]) -> None:
         self.model_ = clone(self.model)
@@ -59,7 +59,7 @@ class SklearnLearner(ComparisonLearner):
             )
 
     def _follow(self, X: NDArray[np.float32], truth: NDArray[np.int32]) -> tuple[NDArray, NDArray]:
-        sizes = np.zeros(len(X), np.int64)  # scikit-learn has no common way to ask what is stored
+        sizes = np.zeros(len(X), np.int64)  # scikit-learn has no common way to count stored samples
         if not self._learns:
             return self._classify(X), sizes
         predicted = np.empty(len(X), np.int64)
@@ -77,7 +77,7 @@ class SklearnLearner(ComparisonLearner):
         return 0
 
     def memory_bytes(self) -> int:
-        """Bytes of the pickled classifier: scikit-learn has no common way to ask."""
+        """Return the size of the pickled classifier in bytes; scikit-learn has no other common measure."""
         import pickle
 
         self._require_fitted()

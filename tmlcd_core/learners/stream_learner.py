@@ -1,4 +1,4 @@
-"""Test-then-train over a stream: what all learners share."""
+"""Base class of the kNN learners: test-then-train over a stream, with an optional change detector."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tmlcd_core.validation import shown, whole_number
 
 
 class StreamLearner(TinyKNN):
-    """A TinyKNN that learns from a stream and, with a detector, forgets when the stream changes.
+    """TinyKNN that learns from a stream and, with a detector, forgets old samples after a change.
 
-    A subclass says by its `_rule` which samples T takes in, by `_new_detector` what watches the accuracy, and by
-    `_window_size` whether a history window W is kept, from which an alarm rebuilds T; without W an alarm drops from T
-    what is older than the change.
+    A subclass defines in `_rule` which samples are added to T, in `_new_detector` the change detector, and in
+    `_window_size` the size of the history window W. With W, an alarm rebuilds T from it; without W, an alarm removes
+    from T the samples older than the change.
     """
 
     def _new_detector(self) -> ChangeDetector | None:
@@ -51,10 +51,10 @@ class StreamLearner(TinyKNN):
     # -- a whole stream ----------------------------------------------------------------------------------------------
 
     def run(self, X: Any, y: Any = None) -> Trace:
-        """Predict each sample, then learn from it; goes on where the last `run` or `observe` stopped.
+        """Test-then-train over a stream, features (n, d) and labels (n,), continuing after the last `run` or `observe`.
 
-        Labels that are None (or NaN) are missing: such samples are only predicted. If anything goes wrong, the
-        model is as it was before.
+        Samples whose label is None or NaN are only predicted. If an exception is raised, the model is not changed.
+        Returns a `Trace` with one entry per sample.
         """
         X = self._rows(X)
         truth, classes = self._encode(y, len(X), missing=True)
@@ -84,7 +84,7 @@ class StreamLearner(TinyKNN):
     def _follow(
         self, stream_pass: StreamPass, detector: ChangeDetector | None, W: Store, n_classes: int
     ) -> tuple[NDArray[np.float64], list[Alarm]]:
-        """Let T run ahead block by block and the detector look at what it did; on an alarm T is taken back to it."""
+        """Process the stream block by block, then update the detector; at an alarm, redo the block up to the alarm."""
         n = len(stream_pass.X)
         statistic = np.full(n, math.nan)
         alarms: list[Alarm] = []
@@ -105,7 +105,7 @@ class StreamLearner(TinyKNN):
         return statistic, alarms
 
     def _adapt(self, stream_pass: StreamPass, detector: ChangeDetector, W: Store, seen: int, n_classes: int) -> Alarm:
-        """What an alarm raised by sample seen - 1 does to the stream pass."""
+        """Replace T in the stream pass after an alarm raised by sample seen - 1."""
         before = stream_pass.store()
         T = self._after_alarm(before, _last(stream_pass, W, seen, self._W_size), detector.change_time, n_classes)
         stream_pass.become(_ids_of(stream_pass, T), T.codes, T.times)
@@ -113,7 +113,7 @@ class StreamLearner(TinyKNN):
         return _alarm(detector, stream_pass.clock + seen - 1, len(before) - len(T))
 
     def _after_alarm(self, T: Store, W: Store, change_time: int, n_classes: int) -> Store:
-        """What replaces T: the window since the change, condensed, or without a window T since the change."""
+        """The new T: the samples of W since the change, condensed; without a window, the samples of T since then."""
         recent = (W if self._W_size else T).since(change_time)
         if len(recent) < FEWEST_SAMPLES:
             return T
@@ -124,10 +124,10 @@ class StreamLearner(TinyKNN):
     # -- one sample --------------------------------------------------------------------------------------------------
 
     def observe(self, x: Any, y: Any = None) -> Any:
-        """The label predicted for x; then learn (x, y), unless y is None.
+        """Return the label predicted for x, shape (d,) or (1, d); then learn (x, y) unless y is None.
 
-        What is refused changes nothing. But nothing is copied for each sample, as `run` copies for each stream: if a
-        detector of one's own fails, T has learned the sample already.
+        An invalid sample changes nothing. Unlike `run`, this method copies no state: if your own detector raises an
+        exception, T has already learned the sample.
         """
         X = self._row(x)
         code = self._code(y)
@@ -146,7 +146,10 @@ class StreamLearner(TinyKNN):
         return self.classes_[predicted]
 
     def take_in(self, X: Any, y: Any) -> Self:
-        """Store labelled samples in T (and W) as of now, untested: a lesson in the middle of the stream."""
+        """Add labelled samples, features (n, d) and labels (n,), to T and W at the current time, without testing them.
+
+        Returns the learner.
+        """
         X = self._rows(X)
         codes, classes = self._encode(y, len(X))
         if classes is not self.classes_:
@@ -160,7 +163,7 @@ class StreamLearner(TinyKNN):
         return self
 
     def widen(self, n_features: int) -> Self:
-        """Take samples of `n_features` features from now on; the new features are 0 in all stored samples."""
+        """Increase the number of features to `n_features`, 0 in all stored samples; return the learner."""
         self._require_fitted()
         n_features = whole_number("n_features", n_features, self.n_features_in_)
         self._T, self._W = self._T.widened(n_features), self._W.widened(n_features)
@@ -168,37 +171,37 @@ class StreamLearner(TinyKNN):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """`fit` the first time, then `run`; `classes` that are given the first time are known even while unseen."""
+        """Call `fit` the first time, then `run`; `classes` given the first time may have no samples yet."""
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y)._expect(classes)
-        self._encode(y, len(self._rows(X)))  # here every sample needs a label
+        self._encode(y, len(self._rows(X)))  # unlike in `run`, every sample needs a label
         self.run(X, y)
         return self
 
-    # -- to look at --------------------------------------------------------------------------------------------------
+    # -- state -------------------------------------------------------------------------------------------------------
 
     @property
     def statistic_(self) -> float:
-        """g_t now; nan while warming up or without a detector."""
+        """Current statistic g_t; nan during the warm-up or without a detector."""
         self._require_fitted()
         return math.nan if self.detector_ is None else self.detector_.statistic
 
     def window_bytes(self) -> int:
-        """Bytes on the device of the history window W as filled so far; 0 for a learner without one."""
+        """Return the current size of the history window W on the device in bytes; 0 without a window."""
         self._require_fitted()
         return self._W.nbytes
 
     def memory_bytes(self) -> int:
-        """Bytes on the device of T and W: features, label and timestamp of each sample, 32 bits each."""
+        """Return the size of T and W on the device in bytes: features, label and timestamp, 32 bits each."""
         return super().memory_bytes() + self.window_bytes()
 
 
 def checked_detector(detector: Any) -> ChangeDetector:
-    """A copy of the detector that a user gave."""
+    """Return a copy of the user's detector; a ConfigError if it is not a `ChangeDetector`."""
     if not isinstance(detector, ChangeDetector):
         raise ConfigError(
             f"detector={shown(detector)} needs update(correct, time), statistic and change_time: "
-            "wrap one of river's in RiverDetector"
+            "wrap a river detector in RiverDetector"
         )
     return copy.deepcopy(detector)
 
@@ -206,7 +209,7 @@ def checked_detector(detector: Any) -> ChangeDetector:
 def _watch(
     detector: ChangeDetector, stream_pass: StreamPass, start: int, stop: int, statistic: NDArray[np.float64]
 ) -> int:
-    """Show the detector the labelled samples of [start, stop); the index of the first alarm, or -1."""
+    """Update the detector with the labelled samples of [start, stop); return the index of the first alarm, or -1."""
     correct = (stream_pass.predictions[start:stop] == stream_pass.truth[start:stop]).tolist()
     labelled = (stream_pass.truth[start:stop] >= 0).tolist()
     update, clock = detector.update, stream_pass.clock
@@ -225,7 +228,7 @@ def _alarm(detector: ChangeDetector, time: int, forgotten: int) -> Alarm:
 
 
 def _last(stream_pass: StreamPass, W: Store, seen: int, size: int) -> Store:
-    """The history window after `seen` samples of the stream pass: the newest supervised ones, W's before them."""
+    """The history window after `seen` samples of the pass: the newest supervised samples, preceded by those of W."""
     if not size:
         return W
     newest = np.flatnonzero(stream_pass.truth[:seen] >= 0)[-size:]
@@ -239,7 +242,7 @@ def _last(stream_pass: StreamPass, W: Store, seen: int, size: int) -> Store:
 
 
 def _ids_of(stream_pass: StreamPass, samples: Store) -> NDArray[np.int32]:
-    """Ids of stored samples: the stream pass's own by their time, older ones as foreign vectors."""
+    """Ids of stored samples: by time for samples of this stream, by `admit` for older ones."""
     own = samples.times >= stream_pass.clock
     ids = np.empty(len(samples), np.int32)
     ids[own] = samples.times[own] - stream_pass.clock

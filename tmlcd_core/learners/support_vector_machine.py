@@ -1,4 +1,4 @@
-"""The support vector machine of the paper's Table 1."""
+"""Support vector machine of the paper's Table 1."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tmlcd_core.learners.comparison_learner import ComparisonLearner
 
 
 class SupportVectorMachine(ComparisonLearner):
-    """scikit-learn's SVC as it comes, trained until it converges, and never again.
+    """scikit-learn's SVC with default settings, trained once in `fit`.
 
     The paper's most accurate classifier in stationary conditions, "characterized by an unfeasible training procedure
-    in MCUs". It has no parameters because the paper names none: an RBF kernel, C = 1, gamma = "scale". Its size is the
-    number of support vectors. A class of which it saw nothing in `fit` is never predicted.
+    in MCUs". It has no parameters because the paper names none: RBF kernel, C = 1, gamma = "scale". Its size is the
+    number of support vectors. A class without samples in `fit` is never predicted.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class SupportVectorMachine(ComparisonLearner):
         from sklearn.svm import SVC
 
         self._fitted_classes = self.classes_
-        self._svc = SVC().fit(X, codes) if len(self.classes_) > 1 else None  # one class: there is nothing to separate
+        self._svc = SVC().fit(X, codes) if len(self.classes_) > 1 else None  # SVC needs two classes
 
     def _classify(self, X: NDArray[np.float32]) -> NDArray[np.integer]:
         codes = np.zeros(len(X), np.intp) if self._svc is None else self._svc.predict(X)
@@ -46,7 +46,7 @@ class SupportVectorMachine(ComparisonLearner):
         return 0 if self._svc is None else len(self._svc.support_)
 
     def memory_bytes(self) -> int:
-        """The support vectors, their coefficients (one less than classes each) and the biases, 32 bits each."""
+        """Return the size of support vectors, coefficients (classes - 1 each) and biases in bytes, 32 bits each."""
         self._require_fitted()
         if self._svc is None:
             return 0

@@ -1,4 +1,4 @@
-"""What a learner did along a stream."""
+"""Trace of a learner over a stream: predictions, sizes, statistic and alarms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Trace:
-    """One entry per sample; indices count from the first sample of the `run` that made it."""
+    """Result of `run`: one entry per sample; indices count from the first sample of that run."""
 
     predictions: NDArray  # label predicted before learning
     sizes: NDArray[np.int32]  # |T| after learning
@@ -23,10 +23,10 @@ class Trace:
         return len(self.predictions)
 
     def thresholds(self) -> tuple[float, float]:
-        """The lowest and highest threshold of the CUSUM test that give this very run; the lowest is left out.
+        """Return the range of CUSUM thresholds that give the same run: lowest (exclusive) and highest (inclusive).
 
-        The test does nothing with its threshold but compare: where every comparison comes out the same, so does all
-        that follows from it.
+        The test only compares the statistic with the threshold: if all comparisons have the same results, so has the
+        run.
 
         >>> from tmlcd_core import HybridTinyKNN
         >>> X = np.arange(400)[:, None] % 2
@@ -46,9 +46,9 @@ class Trace:
 
 @dataclass(frozen=True)
 class Alarm:
-    """A change that was noticed: times count from 1, the first sample after `fit`."""
+    """Alarm of a change detector; times count from 1, the first sample after `fit`."""
 
     time: int
     change_time: int
     accuracy_after: float
-    forgotten: int  # samples of T dropped because of it
+    forgotten: int  # number of samples removed from T

@@ -1,4 +1,4 @@
-"""Spoken words: finding them in a recording, and turning them into vectors that suit a few takes of one voice."""
+"""Spoken words: word detection in a recording, and feature extractors for a few takes of one voice."""
 
 from tmlcd_core.features.voice.extractors import DEFAULT_VOICE, VOICE_EXTRACTORS, VoiceExtractor, aligned
 from tmlcd_core.features.voice.take import Take, cut_words, open_take, restore_take

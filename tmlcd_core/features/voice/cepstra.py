@@ -1,4 +1,4 @@
-"""From a word to numbers that stay when it is said again: mel bands, their cepstra, a fixed number of frames."""
+"""Mel bands, cepstra and time normalisation of a spoken word."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from numpy.typing import NDArray
 
 from tmlcd_core.features.voice.words import FFT, VOICE_RATE, power_frames
 
-WINDOW, HOP = 400, 80  # samples: 25 ms, as speech recognisers have it, every 5 ms
+WINDOW, HOP = 400, 80  # samples: 25 ms, usual in speech recognition, every 5 ms
 LOWEST_HZ, HIGHEST_HZ = 80.0, 7_600.0
-EMPHASIS = 0.97  # of the first-order high-pass that evens the spectrum of voices out
+EMPHASIS = 0.97  # coefficient of the first-order high-pass (pre-emphasis), which flattens the spectrum of voices
 EPSILON = 1e-12  # of power
 
 
 def mel_power(samples: NDArray[np.float32], bands: int, hop: int = HOP) -> NDArray[np.float64]:
-    """Power in mel bands (frames, bands) of a recording at VOICE_RATE."""
+    """Return the power in mel bands, float64 (frames, bands), of samples (n,) at VOICE_RATE."""
     raised = np.append(samples[:1], samples[1:] - np.float32(EMPHASIS) * samples[:-1])
     return power_frames(raised, WINDOW, hop) @ mel_filters(bands).T + EPSILON
 
 
 @lru_cache(maxsize=8)
 def mel_filters(bands: int) -> NDArray[np.float64]:
-    """Triangles of equal width on the mel scale (bands, FFT / 2 + 1), each of unit sum."""
+    """Return triangular filters of equal width on the mel scale, (bands, FFT / 2 + 1), each with sum 1."""
     low, high = (2595 * np.log10(1 + f / 700) for f in (LOWEST_HZ, HIGHEST_HZ))
     corners = 700 * (10 ** (np.linspace(low, high, bands + 2) / 2595) - 1)
     bins = np.fft.rfftfreq(FFT, 1 / VOICE_RATE)
@@ -34,23 +34,26 @@ def mel_filters(bands: int) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=8)
 def cosines(count: int, bands: int) -> NDArray[np.float64]:
-    """The orthonormal discrete cosine transform, rows 1 to `count`: without the loudness of the frame."""
+    """Return rows 1 to `count` of the orthonormal discrete cosine transform, (count, bands).
+
+    Row 0, the loudness of the frame, is left out.
+    """
     rows = np.arange(1, count + 1)[:, None] * (np.arange(bands) + 0.5) * np.pi / bands
     return np.sqrt(2 / bands) * np.cos(rows)
 
 
 def smoothed(track: NDArray[np.float64], frames: int) -> NDArray[np.float64]:
-    """A track (frames, d) averaged along time under a Hann window of this many frames, an odd number."""
+    """Smooth a track (n, d) along time with a Hann window of `frames` frames, an odd number; return (n, d)."""
     window = np.hanning(frames + 2)[1:-1]
     padded = np.pad(track, ((frames // 2, frames // 2), (0, 0)), mode="edge")
     return np.tensordot(np.lib.stride_tricks.sliding_window_view(padded, frames, axis=0), window / window.sum(), 1)
 
 
 def resampled(track: NDArray[np.float64], frames: int, by_change: float) -> NDArray[np.float64]:
-    """A track at a fixed number of moments, so that a word said slowly and quickly gives the same.
+    """Resample a track (n, d) to a fixed number of frames, so that slow and fast words become comparable.
 
-    The moments are spread evenly over a clock that runs by time and, with the share `by_change`, by how much the track
-    changes: long vowels get shorter, quick transitions longer ("trace segmentation").
+    The frames are spaced evenly on a scale that mixes time and, with the share `by_change`, the change of the track:
+    long vowels get shorter, quick transitions longer ("trace segmentation"). Returns (frames, d).
 
     >>> resampled(np.array([[0.0], [1.0], [2.0], [2.0], [2.0]]), 3, by_change=1.0).ravel().tolist()
     [0.0, 1.0, 2.0]

@@ -1,4 +1,4 @@
-"""Ways from a take to a vector: the paper's filter as the reference, and better ones for voices."""
+"""Feature extractors for spoken words: the paper's filter as the reference, and better ones for voices."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tmlcd_core.features.voice.take import Take
 from tmlcd_core.features.voice.words import VOICE_RATE
 from tmlcd_core.optional_packages import require
 
-LEAD = 0.03  # seconds kept before the word, and after it: its weakest beginnings and ends
-FADE = 0.01  # seconds over which the recording is faded out beyond them
-LEVEL = 0.1  # root mean square to which the word is brought
-QUIET = VOICE_RATE // 20  # samples beside the word that show the background, 50 ms or more …
-EDGE = 3  # … without the frames at their ends, which are half empty
+LEAD = 0.03  # seconds kept before and after the word, for its softest sounds
+FADE = 0.01  # seconds of the fade-in and fade-out
+LEVEL = 0.1  # root mean square of the normalised word
+QUIET = VOICE_RATE // 20  # fewest samples (50 ms) before or after the word that are used as background …
+EDGE = 3  # … without this many frames at both ends, which are partly empty
 DECIBELS = 10 / np.log(10)
 
 
 def aligned(take: Take, rate: int = VOICE_RATE) -> NDArray[np.float32]:
-    """One second at `rate` that begins with the word: trimmed, its level normalised, silence behind it.
+    """Return one second, float32 (rate,), that begins with the trimmed and normalised word, followed by silence.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def aligned(take: Take, rate: int = VOICE_RATE) -> NDArray[np.float32]:
 
 
 def trimmed(take: Take) -> NDArray[np.float32]:
-    """The word with LEAD around it, faded where the recording goes on, its level normalised."""
+    """Return the word with LEAD before and after it, float32 (n,), level-normalised, with fades at the cuts."""
     first, last = _span(take)
     word = take.samples[first:last] * np.float32(gain(take))
     size = min(round(FADE * VOICE_RATE), len(word) // 2)
@@ -60,7 +60,7 @@ def trimmed(take: Take) -> NDArray[np.float32]:
 
 
 def gain(take: Take) -> float:
-    """What brings the word to the normal level."""
+    """Return the factor that normalises the word to LEVEL."""
     first, last = _span(take)
     power = float(np.mean(np.square(take.samples[first:last], dtype=np.float64)))
     return LEVEL / max(power**0.5, 1e-9)
@@ -72,12 +72,12 @@ def _span(take: Take) -> tuple[int, int]:
 
 
 class VoiceExtractor(ABC):
-    """A way from takes to vectors that a Euclidean kNN can compare.
+    """Base class of extractors from takes to feature vectors for a Euclidean kNN.
 
     Parameters
     ----------
     name, title, explain
-        Its key in `VOICE_EXTRACTORS`, what to call it, and one sentence on what it does.
+        Key in `VOICE_EXTRACTORS`, name on pages, and help text of one sentence.
 
     Examples
     --------
@@ -94,19 +94,19 @@ class VoiceExtractor(ABC):
     @property
     @abstractmethod
     def n_features(self) -> int:
-        """Length of a take's vector."""
+        """Number of features of a take."""
 
     @abstractmethod
     def transform(self, takes: Sequence[Take]) -> NDArray[np.float32]:
-        """Vectors (n, n_features)."""
+        """Return the features of n takes, float32 (n, n_features)."""
 
     @abstractmethod
     def picture(self, take: Take) -> NDArray[np.float32]:
-        """What the features are made of, to draw: (frequency, time), low frequencies first."""
+        """Return the spectrogram behind the features, for a chart: (frequency, time), low frequencies first."""
 
 
 class FilterVoice(VoiceExtractor):
-    """The paper's chain, with one filter of ResNet-18 or more, on the recording as it is or on the aligned word."""
+    """The paper's extractor with one or more filters of ResNet-18, on the recording or on the aligned word."""
 
     def __init__(self, name: str, title: str, explain: str, filters: tuple[int, ...], align: bool) -> None:
         self.name, self.title, self.explain = name, title, explain
@@ -124,7 +124,7 @@ class FilterVoice(VoiceExtractor):
         return self.extractor.stages(self.clip(take)).decibels
 
     def clip(self, take: Take) -> NDArray[np.float32]:
-        """The second of sound that the chain hears."""
+        """Return the second of sound that is passed to the extractor, float32 (samples,)."""
         rate = self.extractor.sample_rate
         if self.align:
             return aligned(take, rate)
@@ -135,7 +135,7 @@ class FilterVoice(VoiceExtractor):
 
 
 class LogMelVoice(VoiceExtractor):
-    """Mel bands in decibels of the aligned word, every 20 ms of a second."""
+    """Log-mel spectrogram of the aligned word: mel bands in decibels, every 20 ms of one second."""
 
     name, title = "log-mel", "Log-mel spectrogram"
     explain = "32 mel bands in decibels of the aligned word, every 20 ms of one second."
@@ -154,21 +154,21 @@ class LogMelVoice(VoiceExtractor):
 
 
 class WordVoice(VoiceExtractor):
-    """Cepstra of the word, less the background, at a fixed number of moments of it.
+    """Cepstra of the word after background subtraction, at a fixed number of points in time.
 
-    Decided on the cepstra of three of the six people of the Free Spoken Digit Dataset, and on five telephone voices
-    made to vary: the mean of the cepstra tells words apart (subtracting it costs 1.5 points), the differences in
-    time and the length of the word add nothing, higher cepstra deserve more weight.
+    The design was chosen on three of the six speakers of the Free Spoken Digit Dataset and on five synthetic telephone
+    voices with variation: subtracting the mean of the cepstra costs 1.5 points of accuracy, differences in time and the
+    length of the word do not help, and higher cepstra need more weight.
     """
 
     name, title = "word", "Cepstra of the word"
-    explain = "12 cepstra of the trimmed word, less the background, at 16 moments spread over it."
+    explain = "12 cepstra of the trimmed word without the background, at 16 points in time."
     bands, count, moments = 32, 12, 16
-    range_db = 30.0  # below the word's loudest: deeper is background
+    range_db = 30.0  # below the word's maximum: lower levels count as background
     smooth = 13  # frames of 5 ms
     by_change = 0.5
-    residue = 0.1  # of the background's power, which is left when it is subtracted
-    lifter = 0.5  # cepstrum i weighs i^0.5
+    residue = 0.1  # share of the background's power that remains at least after the subtraction
+    lifter = 0.5  # cepstrum i has the weight i^0.5
 
     @property
     def n_features(self) -> int:
@@ -188,7 +188,7 @@ class WordVoice(VoiceExtractor):
         return np.maximum(decibels - decibels.max(), -self.range_db)
 
     def _background(self, take: Take) -> NDArray[np.float64]:
-        """Mean power in the bands where the recording does not hold the word, scaled as the word is; or nothing."""
+        """Mean power of the background in each band, scaled like the word, shape (bands,); 0 if it is too short."""
         around = round((take.start - 2 * LEAD) * VOICE_RATE), round((take.stop + 2 * LEAD) * VOICE_RATE)
         parts = [part for part in (take.samples[: max(around[0], 0)], take.samples[around[1] :]) if len(part) >= QUIET]
         if not parts:
@@ -208,14 +208,14 @@ VOICE_EXTRACTORS: dict[str, VoiceExtractor] = {
         FilterVoice(
             "paper",
             "The paper's filter",
-            "One filter of ResNet-18 on the spectrogram of the recording's first second, as the paper has it.",
+            "One filter of ResNet-18 on the spectrogram of the recording's first second, as in the paper.",
             (PAPER_FILTER,),
             align=False,
         ),
         FilterVoice(
             "aligned",
             "The paper's filter, aligned",
-            "The same filter on a second that begins with the word, trimmed and brought to one level.",
+            "The same filter on one second that begins with the trimmed and level-normalised word.",
             (PAPER_FILTER,),
             align=True,
         ),

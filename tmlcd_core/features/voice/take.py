@@ -1,4 +1,4 @@
-"""One spoken word, from a microphone, an upload or a file: the gate through which voices enter."""
+"""Takes: loading and validation of spoken words from a microphone, an upload or a file."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ from tmlcd_core.optional_packages import require
 
 Source = bytes | str | Path | tuple[ArrayLike, int]
 
-LEAST_SECONDS = 0.1  # the shortest spoken words of the Free Spoken Digit Dataset have 0.15 s
-LONGEST_TAKE, LONGEST_CUT = 5.0, 30.0  # seconds of a take of one word, and of one to be cut into words
+LEAST_SECONDS = 0.1  # the shortest words of the Free Spoken Digit Dataset last 0.15 s
+LONGEST_TAKE, LONGEST_CUT = 5.0, 30.0  # seconds of a recording of one word, and of one that is cut into words
 KEPT_AROUND = 0.4  # seconds kept before and after the word of a recording longer than KEPT_WHOLE
 KEPT_WHOLE = 2.0  # seconds
-FULL_SCALE = 32_768  # takes are kept in 16 bits: a saved and reopened one is the same to the last bit
-CLIPPED = 0.985  # of the recording's own peak, if that is CLIPPING_PEAK or more …
+FULL_SCALE = 32_768  # takes have 16 bits, so that a saved and reopened take is identical
+CLIPPED = 0.985  # of the recording's peak: a clipped sample, if the peak is at least CLIPPING_PEAK …
 CLIPPING_PEAK = 0.9
-CLIPPED_RUN, CLIPPED_RUNS = 3, 3  # … this many samples in a row, this often: an overdriven input
+CLIPPED_RUN, CLIPPED_RUNS = 3, 3  # … and this many samples in a row occur this often: an overdriven input
 QUIET_PEAK = 0.01  # -40 dB: a microphone far away or turned down
 FULL_REMARK = "the word fills the recording: leave some silence before and after it"
 
 
 @dataclass(frozen=True, eq=False)
 class Take:
-    """One spoken word: the recording in which it was found, and where.
+    """One spoken word: its recording and its position in it.
 
     Parameters
     ----------
     samples
-        The recording as it came, mono at VOICE_RATE, in 16-bit steps; of one longer than two seconds the word and
-        0.4 s around it.
+        Recording, float32 (n,), mono at VOICE_RATE, in 16-bit steps; if it was longer than two seconds, only the word
+        and 0.4 s before and after it.
     start, stop
-        The word in it, in seconds.
+        Position of the word in the recording, in seconds.
     remarks
-        What is worth saying and not fatal, such as clipping.
+        Warnings, such as clipping.
     digest
-        Of the samples: the same recording given twice has the same.
+        Digest of the samples: equal for equal recordings.
 
     Examples
     --------
@@ -72,11 +72,11 @@ class Take:
 
     @property
     def seconds(self) -> float:
-        """Length of the recording."""
+        """Length of the recording in seconds."""
         return len(self.samples) / VOICE_RATE
 
     def wav(self) -> bytes:
-        """The recording as a 16-bit WAV file; `open_take` gives the same take again."""
+        """Return the recording as a 16-bit WAV file; `open_take` restores the same take from it."""
         with wave.open(buffer := io.BytesIO(), "wb") as file:
             file.setnchannels(1)
             file.setsampwidth(2)
@@ -86,11 +86,11 @@ class Take:
 
 
 def open_take(source: Source) -> Take:
-    """The one word of a recording; an AudioError says in a sentence what is wrong with any other.
+    """Find the word in a recording and return it as a take; without a usable word, an AudioError names the problem.
 
-    `source` is the bytes of a wav, flac, ogg or mp3 file, its path, or samples with their rate.
+    `source` is the bytes or the path of a wav, flac, ogg or mp3 file, or a tuple of samples and rate.
     """
-    samples, remarks = _open(source, LONGEST_TAKE, "a long take, which is cut into words, may have 30")
+    samples, remarks = _open(source, LONGEST_TAKE, "a recording that is cut into words may have 30 s")
     levels = measure(samples)
     words = find_words(levels)
     if words:
@@ -101,7 +101,7 @@ def open_take(source: Source) -> Take:
 
 
 def cut_words(source: Source) -> list[Take]:
-    """The words of a long recording in which they are said with pauses, in their order."""
+    """Cut a long recording of words with pauses into takes, one per word, in their order."""
     samples, remarks = _open(source, LONGEST_CUT, "say fewer words at a time")
     levels = measure(samples)
     words = separate_words(levels)
@@ -117,7 +117,7 @@ def cut_words(source: Source) -> list[Take]:
 
 
 def restore_take(samples: NDArray[np.float32], start: float, stop: float, remarks: tuple[str, ...]) -> Take:
-    """A take from its own parts, as a session file keeps them: the word is not looked for again."""
+    """Create a take from its stored parts, for example from a session file, without searching for the word."""
     samples = samples.astype(np.float32)
     samples.setflags(write=False)
     digest = sha256((samples * FULL_SCALE).astype("<i2").tobytes()).hexdigest()
@@ -125,7 +125,7 @@ def restore_take(samples: NDArray[np.float32], start: float, stop: float, remark
 
 
 def _open(source: Source, longest: float, advice: str) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """The recording at VOICE_RATE in 16-bit steps, and remarks on it."""
+    """The recording, float32 (n,) at VOICE_RATE in 16-bit steps, and its remarks."""
     if isinstance(source, tuple):
         array, rate = source
         array = np.asarray(array)
@@ -156,7 +156,7 @@ def _open(source: Source, longest: float, advice: str) -> tuple[NDArray[np.float
 
 
 def in_steps(samples: NDArray) -> NDArray[np.float32]:
-    """Samples in 16-bit steps; what exceeds the full scale is scaled down to it."""
+    """Quantise samples (n,) to 16-bit steps, float32 (n,); a recording above full scale is scaled down."""
     peak = max(float(np.abs(samples).max()), 1.0)
     steps = np.rint(samples / peak * FULL_SCALE).clip(-FULL_SCALE, FULL_SCALE - 1)
     return (steps / FULL_SCALE).astype(np.float32)

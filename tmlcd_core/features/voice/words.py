@@ -1,7 +1,7 @@
-"""Where the words are in a recording: levels against the background of that very recording.
+"""Word detection in a recording: levels in frequency bands relative to the background of the recording.
 
-The background is what the quietest part of the recording holds, band by band, so a hum or a fan does not hide a
-word in the other bands. A recording that somebody has already trimmed shows no background: then all of it is word.
+The background is estimated in each band from the quietest part of the recording, so a hum or a fan does not hide a
+word in the other bands. A trimmed recording has no background: then all of it is the word.
 """
 
 from __future__ import annotations
@@ -17,43 +17,43 @@ VOICE_RATE = 16_000  # Hz: telephone and laptop microphones carry speech up to 8
 WINDOW, HOP, SMOOTH = 320, 80, 3  # samples, samples, frames: 20 ms every 5 ms, averaged over 3
 FFT = 512
 EDGES = (100, 300, 700, 1_500, 2_500, 4_000, 7_000)  # Hz: bands of about equal importance to speech, without hum
-QUIET_SHARE, FEWEST_QUIET = 0.2, 20  # of the frames, the quietest, and at least 100 ms: the background
-ENTER_DB, STAY_DB = 8.0, 3.0  # above the background: a word begins where the first is reached, and ends at the second
-ROUNDS = 2  # of estimating the background anew from what is below STAY_DB …
-MOST_RISE = 2.0  # … which may at most double it: the quietest part is a low estimate, not a wrong one
-VOICED_SHARE, VOICED_PERIOD = 0.6, 0.6  # of the frames, and the correlation with a period later: a voice throughout
-LOUD = 0.02  # root mean square, -34 dB: a steady sound that is softer is the mains' hum
-RANGE_DB, TRIMMED_RANGE_DB = 55.0, 40.0  # what lies deeper below the peak is no speech
-TRIMMED_SECONDS = 0.75  # a recorder takes a second; a shorter recording was trimmed, and may begin with the word …
-BELIEVED_DB = 35.0  # … unless its quietest part lies this far below its peak
+QUIET_SHARE, FEWEST_QUIET = 0.2, 20  # background: this share of the frames, the quietest, at least 100 ms
+ENTER_DB, STAY_DB = 8.0, 3.0  # above the background: a word begins at the first level and ends at the second
+ROUNDS = 2  # repetitions of the background estimate from the frames below STAY_DB …
+MOST_RISE = 2.0  # … which may at most double it: the quietest frames slightly underestimate the background
+VOICED_SHARE, VOICED_PERIOD = 0.6, 0.6  # voiced recording: share of frames, and correlation after one period
+LOUD = 0.02  # root mean square, -34 dB: a softer steady sound is mains hum
+RANGE_DB, TRIMMED_RANGE_DB = 55.0, 40.0  # levels further below the peak are not speech
+TRIMMED_SECONDS = 0.75  # a shorter recording was probably trimmed and may begin with the word …
+BELIEVED_DB = 35.0  # … unless its quietest part is this far below its peak
 SMEAR = (WINDOW + (SMOOTH - 1) * HOP) / VOICE_RATE  # seconds by which window and average lengthen a click
-CLICK_SECONDS = 0.04  # shorter sounds are no word
-CLOSURE_SECONDS = 0.2  # longest silence within a word, as before the last sound of "eight"
-ATTACK_SECONDS = 0.06  # a short sound may come this long before the rest of its word
-LEAST_SECONDS = 0.06  # of a word, without SMEAR
+CLICK_SECONDS = 0.04  # shorter sounds are clicks
+CLOSURE_SECONDS = 0.2  # longest silence within a word, for example before the last sound of "eight"
+ATTACK_SECONDS = 0.06  # longest gap between a short sound and the rest of its word
+LEAST_SECONDS = 0.06  # shortest word, without SMEAR
 LONG_WORD = 1.2  # seconds: longer is probably more than one word
-LIFTS_DB = (0.0, 5.0, 10.0, 15.0, 20.0, 25.0)  # by which the background of a long take is raised until words part
-EPSILON = 1e-12  # of power: digital silence has a logarithm, too
+LIFTS_DB = (0.0, 5.0, 10.0, 15.0, 20.0, 25.0)  # steps by which the background is raised until the words separate
+EPSILON = 1e-12  # of power: avoids the logarithm of 0
 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Loudness along a recording, one value a frame: decibels above the background, averaged over the bands."""
+    """Levels of a recording, one value per frame."""
 
-    decibels: NDArray[np.float64]
+    decibels: NDArray[np.float64]  # above the background, averaged over the bands
     spectra: NDArray[np.float64]  # power (frames, bins)
     spoken: NDArray[np.bool_]  # not background
 
 
 def measure(samples: NDArray[np.float32]) -> Levels:
-    """Levels of a recording at VOICE_RATE."""
+    """Measure the levels of samples (n,) at VOICE_RATE."""
     spectra = power_frames(samples, WINDOW, HOP)
     edges = np.round(np.array(EDGES) * FFT / VOICE_RATE).astype(int)
     bands = np.add.reduceat(spectra, edges, axis=1)[:, :-1] / np.diff(edges) + EPSILON
     kernel = np.ones(SMOOTH) / SMOOTH
     bands = np.stack([np.convolve(np.pad(b, SMOOTH // 2, mode="edge"), kernel, "valid") for b in bands.T], axis=1)
     total = bands.mean(axis=1)
-    peak = np.percentile(total, 95)  # a click is shorter than a twentieth
+    peak = np.percentile(total, 95)  # robust against clicks, which are shorter than 5 % of the recording
     quiet = np.argsort(total, kind="stable")[: max(FEWEST_QUIET, round(QUIET_SHARE * len(total)))]
     seconds = len(samples) / VOICE_RATE
     loud = bands[total >= peak].mean(axis=0)
@@ -74,14 +74,14 @@ def measure(samples: NDArray[np.float32]) -> Levels:
 
 
 def power_frames(samples: NDArray[np.float32], window: int, hop: int) -> NDArray[np.float64]:
-    """Power spectra (frames, FFT / 2 + 1) of windows centred at 0, hop, 2 hop, …, scaled by the window."""
+    """Return power spectra, float64 (frames, FFT / 2 + 1), of windows centred at 0, hop, 2 hop, …"""
     padded = np.pad(samples.astype(np.float64), window // 2)
     frames = np.lib.stride_tricks.sliding_window_view(padded, window)[::hop]
     return np.abs(np.fft.rfft(frames * hann(window), FFT)) ** 2 / window
 
 
 def find_words(levels: Levels) -> list[tuple[float, float]]:
-    """Start and end of each word in seconds, in order; clicks are left out, stops within a word bridged."""
+    """Return start and end of each word in seconds, in order; clicks are ignored, short pauses in a word bridged."""
     runs = _runs(levels)
     long = [r for r in runs if _seconds(r) - SMEAR >= CLICK_SECONDS]
     words: list[list[tuple[int, int]]] = []
@@ -91,7 +91,7 @@ def find_words(levels: Levels) -> list[tuple[float, float]]:
         else:
             words.append([run])
     spans = [(word[0][0], word[-1][1]) for word in words]
-    # A burst is kept where it belongs: the release of a final stop, or the attack of an initial one.
+    # Keep a burst that belongs to a word: the release of a final stop, or the attack of an initial one.
     for burst in sorted(set(runs) - set(long)):
         for i, span in enumerate(spans):
             if 0 <= _gap(span, burst) <= CLOSURE_SECONDS:
@@ -103,7 +103,7 @@ def find_words(levels: Levels) -> list[tuple[float, float]]:
     length = len(levels.decibels) - 1
     found = []
     for first, last in spans:
-        # A window hears a loud onset when it touches it and a soft one from its middle: take half-way.
+        # A window detects a loud onset at its edge and a soft one at its middle: use the mean of both.
         start = 0.0 if first == 0 else (first * HOP + SMEAR * VOICE_RATE / 4) / VOICE_RATE
         stop = (last * HOP - (0 if last >= length else SMEAR * VOICE_RATE / 4)) / VOICE_RATE
         if stop - start >= LEAST_SECONDS:
@@ -112,7 +112,7 @@ def find_words(levels: Levels) -> list[tuple[float, float]]:
 
 
 def separate_words(levels: Levels) -> list[tuple[float, float]]:
-    """As `find_words`; where words run together, as in a ringing room, the background is raised until they part."""
+    """Like `find_words`, but if words run together, as in a reverberant room, raise the background to separate them."""
     for lift in LIFTS_DB:
         decibels = levels.decibels - lift
         words = find_words(Levels(decibels, levels.spectra, decibels > STAY_DB))
@@ -122,7 +122,7 @@ def separate_words(levels: Levels) -> list[tuple[float, float]]:
 
 
 def loudest(levels: Levels, words: list[tuple[float, float]]) -> tuple[float, float]:
-    """The word of a recording that should hold one: the most decibels times seconds above the background."""
+    """Return the span of the word with the largest sum of decibels above the background over its frames."""
 
     def weight(span: tuple[float, float]) -> float:
         first, last = (round(t * VOICE_RATE / HOP) for t in span)
@@ -132,7 +132,7 @@ def loudest(levels: Levels, words: list[tuple[float, float]]) -> tuple[float, fl
 
 
 def is_voiced(samples: NDArray[np.float32]) -> bool:
-    """Whether a recording is one loud voiced sound from end to end, as a vowel trimmed to its bare length is."""
+    """Return True if samples (n,) are one loud voiced sound from start to end, such as a trimmed vowel."""
     if np.sqrt(np.mean(np.square(samples, dtype=np.float64))) < LOUD:
         return False
     size, longest, shortest = 800, VOICE_RATE // 70, VOICE_RATE // 400  # 50 ms; periods of voices, 70 to 400 Hz
