@@ -147,7 +147,7 @@ def test_make_and_cache(tmp_path: Path, clips: Path) -> None:
     assert shown["bytes"] == sum(p.stat().st_size for p in cache.rglob("*.features"))
     assert "digits" in run(cache, "data", "cache").stdout
     done = run(cache, "data", "cache", "--clear", "mne")
-    assert done.returncode == 2 and "there is digits, mine" in done.stderr
+    assert done.returncode == 2 and "'mne'" in done.stderr and "digits, mine" in done.stderr
     cleared = said(run(cache, "data", "cache", "--clear", "mine", "--json"))
     assert cleared["freed_bytes"] > 0 and list(said(run(cache, "data", "cache", "--json"))["sources"]) == ["digits"]
     assert said(run(cache, "data", "cache", "--clear", "--json"))["bytes"] == 0

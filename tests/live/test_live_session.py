@@ -423,12 +423,12 @@ def test_guides_say_what_to_do_and_when():
     assert guide.accuracy_after == pytest.approx(0.92 / 2) and guide.often == "low"
     delay = session.settings.delay(round(guide.accuracy_after, 2), 0.92)
     assert guide.between == (delay.usual[0], delay.usual[1] + 5)
-    assert f"between {guide.between[0]} and {guide.between[1]} answers" in guide.expectation
+    assert f"{guide.between[0]} to {guide.between[1]} answers" in guide.expectation
     assert session.begin_drift("new-word", word="extra").often == "extra"
     assert session.words[-1] == "extra"
     assert session.missing() is None  # a new word is met, not taught
     assert "hand" in session.begin_drift("cover").sentence
-    assert "somebody else" in session.begin_drift("speaker").sentence
+    assert "another person" in session.begin_drift("speaker").sentence
     assert set(LIVE_DRIFTS) >= {e["kind"] for e in session.events if e["do"] == "drift"}
     fresh, _ = taught()
     early = fresh.begin_drift("class-change", old="low", new="up")
@@ -461,7 +461,7 @@ def test_a_fault_is_applied_to_later_takes_until_it_ends():
     sounds = [hum("rise", rng) for _ in range(3)]
     clean = session.say(open_take((sounds[0], RATE)))
     guide = session.begin_drift("fault", effect="white noise", strength=0.5)
-    assert "of 9 right" in guide.expectation
+    assert "of 9 correct" in guide.expectation
     faulty = session.say(open_take((sounds[1], RATE)))
     assert any("white noise" in remark for remark in faulty.take.remarks)
     noise = faulty.take.samples / np.abs(faulty.take.samples).max()
@@ -735,6 +735,6 @@ def test_a_session_that_cannot_be_exported_says_why(tmp_path, capsys):
     with pytest.raises(DataError, match="no take yet"):
         session_project(LiveSession(["a", "b"]))
     (tmp_path / "bad").write_bytes(b"hello")
-    for path, sentence in ((tmp_path / "bad", "no session file"), (tmp_path / "nowhere", "cannot be read")):
+    for path, sentence in ((tmp_path / "bad", "not a session file"), (tmp_path / "nowhere", "cannot be read")):
         assert main(["export", "--model", str(path), "--out", str(tmp_path / "out")]) == 2
         assert sentence in capsys.readouterr().err

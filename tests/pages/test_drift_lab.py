@@ -548,7 +548,7 @@ def test_a_drift_that_needs_more_classes_offers_them_as_a_button():
 def test_a_first_visit_to_a_drift_that_cannot_run_shows_the_button_and_no_run():
     at = lab(data="Handwritten digits", **{"lambda": "10"})
     [told] = messages(at)
-    assert "“A class changes” needs a class more" in plain(told) and "previous run" not in told
+    assert "“A class changes” needs one more class" in plain(told) and "previous run" not in told
     assert not at.code and at.button(key="fix classes").label == "Use 9 classes"
     at.button(key="fix classes").click().run()
     assert not messages(at) and code(at)

@@ -189,35 +189,35 @@ def test_numbers_of_numpy_are_numbers():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Scenario([Concept(2), ClassChange(3000)], 3000), "after the end: the stream has 3000"),
+        (lambda: Scenario([Concept(2), ClassChange(3000)], 3000), "after the end .* below 3000"),
         (lambda: Scenario([Concept(2), ClassChange(0)], 3000), "at=0"),
         (lambda: Scenario([Concept(2), ClassChange(90), ClassChange(50)], 100), "order of time"),
-        (lambda: Scenario([Concept(2), ClassChange(90, over=20)], 100), "takes 20 samples"),
-        (lambda: Scenario([ClassChange(90)], 100), "a Concept and then drifts"),
-        (lambda: Scenario([], 100), "a Concept and then drifts"),
+        (lambda: Scenario([Concept(2), ClassChange(90, over=20)], 100), "20 samples; .* sample 100 or earlier"),
+        (lambda: Scenario([ClassChange(90)], 100), "a Concept followed by drifts"),
+        (lambda: Scenario([], 100), "a Concept followed by drifts"),
         (lambda: Concept(1), "classes=1"),
         (lambda: Concept(("yes",)), "yes"),
         (lambda: Concept("yes"), "classes='yes'"),
-        (lambda: Concept(("yes", "yes")), "none twice"),
-        (lambda: Noise(10, "thunder"), "'thunder' is not known: choose very noisy, white noise"),
+        (lambda: Concept(("yes", "yes")), "at least two different names"),
+        (lambda: Noise(10, "thunder"), "'thunder' .*: choose very noisy, white noise"),
         (lambda: Noise(10, "echo", 1.5), "strength=1.5"),
-        (lambda: Scenario([Concept(("a", "b")), ClassChange(5, "c", "d")], 9), "about 'c'; the labels then are a, b"),
+        (lambda: Scenario([Concept(("a", "b")), ClassChange(5, "c", "d")], 9), "'c'; choose from a, b"),
         (lambda: Scenario([Concept(("a", "b")), ClassRemoved(5, "a")], 9), "needs at least 3 classes; there are 2"),
-        (lambda: Scenario([Concept(("a", "b")), ClassAdded(5, "a")], 9), "'a', which is there already"),
-        (lambda: Scenario([Concept(("a", "b")), ClassChange(5, "a", "b")], 9), "'b', which the label 'b' has already"),
+        (lambda: Scenario([Concept(("a", "b")), ClassAdded(5, "a")], 9), "'a', which already exists"),
+        (lambda: Scenario([Concept(("a", "b")), ClassChange(5, "a", "b")], 9), "'b', .* label 'b': choose another"),
         (
             lambda: Scenario([Concept(("a", "b")), ClassChange(5, "a", "c"), ClassAdded(6, "c")], 9),
-            "'c', which the label 'a' has already",
+            "'c', .* label 'a': choose another",
         ),
         (lambda: Scenario([Concept(("a", "b")), LabelsSwapped(5, "a", "a")], 9), "with itself"),
-        (lambda: Scenario([Concept(("a", "b")), Return(5, to=1)], 9), "back to concept 1"),
+        (lambda: Scenario([Concept(("a", "b")), Return(5, to=1)], 9), r"concept 1; choose 0\.\.0"),
         (lambda: Return(5, to="begin"), "to='begin'"),
         (lambda: Return(5, to=0.5), "to=0.5"),
-        (lambda: ClassChange(5, old=["a"]), r"about \['a'\]; classes are named by text"),
+        (lambda: ClassChange(5, old=["a"]), r"\['a'\]; give a string"),
         (lambda: make_scenario("earthquake"), "no drift 'earthquake'; there are class-change"),
         (lambda: compose(make_scenario("none", 2), table(), seed=-1), "seed=-1"),
-        (lambda: compose(make_scenario("none", 7), table()), "7 classes are wanted; the data have 6: go, no"),
-        (lambda: compose(make_scenario("class-change", 6), table()), "needs a class more than the data have"),
+        (lambda: compose(make_scenario("none", 7), table()), "7 classes .* have 6: go, no"),
+        (lambda: compose(make_scenario("class-change", 6), table()), "needs one more class than the data have"),
         (lambda: compose(make_scenario("none", ("yes", "maybe")), table()), "no class 'maybe'; there are go, no"),
         (lambda: Scenario.from_json("{"), "not a scenario"),
         (lambda: Scenario.from_json({"steps": [{"kind": "flood"}], "length": 5}), "no step 'flood'; there are concept"),
@@ -234,11 +234,11 @@ def test_bad_scenarios_name_the_value(make, message):
 
 
 def test_too_few_samples_and_effects_without_media():
-    with pytest.raises(DataError, match=r"takes 1600 samples of '(yes|no)'; table has 500"):
+    with pytest.raises(DataError, match=r"1600 samples of '(yes|no)'; table has 500"):
         compose(make_scenario("none", ("yes", "no")), table())
-    with pytest.raises(ConfigError, match="table of features"):
+    with pytest.raises(ConfigError, match=r"table .*'very noisy' .* choose another drift"):
         compose(make_scenario("noise", ("yes", "no"), 100, 10), table())
-    with pytest.raises(TmlcdError, match="for audio, and digits holds image: choose image noise"):
+    with pytest.raises(TmlcdError, match="audio, but digits holds image: choose image noise"):
         compose(make_scenario("noise", 2, 40, 10, details=DriftDetails(effect="echo")), SourcePool("digits"))
     for data, choice in (("digits", "image noise, blur"), ("points", "another drift")):
         with pytest.raises(TmlcdError, match=f"only the data 'speech' .* for {data} choose {choice}"):
@@ -294,7 +294,7 @@ def test_classes_with_far_fewer_samples_than_others_are_not_drawn():
 
 
 def test_too_few_samples_are_refused_with_the_class():
-    with pytest.raises(DataError, match="data has 1 of 'a', too few"):
+    with pytest.raises(DataError, match="data has 1 samples of 'a', too few"):
         fitted({"a": 1, "b": 900, "c": 900}, words=["a"])
 
 

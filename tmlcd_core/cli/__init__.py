@@ -1,8 +1,7 @@
 """The command line: `tmlcd COMMAND`, or `python -m tmlcd_core COMMAND`.
 
-Every module of this package is one command: its `register(commands)` adds a parser with `add_command` and
-gives it a handler. A handler takes the parsed arguments and returns a `Report`; it raises a `TmlcdError`
-for bad input.
+Every module of this package except `command` is one command: its `register(commands)` adds a parser and a handler
+with `add_command`. A handler takes the parsed arguments and returns a `Report`; it raises a `TmlcdError` for bad input.
 """
 
 from tmlcd_core.cli.command import Report, add_command, main

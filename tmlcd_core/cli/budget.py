@@ -1,4 +1,4 @@
-"""`budget`: the memory of a configuration on the microcontrollers, beginning with the paper's Table 2."""
+"""The `budget` command: memory of a configuration on the microcontrollers, as in the paper's Table 2."""
 
 from __future__ import annotations
 
@@ -13,22 +13,26 @@ OWN_BOARD = ("ram", "flash", "core", "mhz")
 
 
 def register(commands: Any) -> None:
-    parser = add_command(commands, "budget", "what fits on a microcontroller: the paper's Table 2 and beyond", _budget)
-    parser.add_argument("--board", help="one board only (stm32h743, stm32f767, stm32f401), or the name of your own")
-    own = parser.add_argument_group("a board of your own")
+    parser = add_command(commands, "budget", "memory budget on a microcontroller, as in the paper's Table 2", _budget)
+    parser.add_argument(
+        "--board", help="board name: stm32h743, stm32f767, stm32f401 or a custom name (default: all three)"
+    )
+    own = parser.add_argument_group("custom board")
     own.add_argument("--ram", type=int, metavar="KB", help="RAM in KB of 1,024 bytes")
-    own.add_argument("--flash", type=int, metavar="KB", help="flash in KB (512)")
-    own.add_argument("--core", help="cortex-m4 or cortex-m7 (cortex-m4)")
-    own.add_argument("--mhz", type=float, help="clock (84)")
-    one = parser.add_argument_group("one configuration instead of the paper's two")
-    one.add_argument("--sample-rate", type=int, metavar="HZ", help="22050")
-    one.add_argument("--n-fft", type=int, metavar="N", help="512")
-    one.add_argument("--hop", type=int, metavar="N", help="512")
-    one.add_argument("--filters", type=int, metavar="N", help="1 of the 64")
-    one.add_argument("--samples", type=int, metavar="N", help="|T|, 50")
-    one.add_argument("--layout", help="paper, compact or streamed")
-    one.add_argument("--store", help="type of T: float32, int16 or uint8")
-    one.add_argument("--learner", help="hybrid, active, cit, static or incremental")
+    own.add_argument("--flash", type=int, metavar="KB", help="flash in KB (default: 512)")
+    own.add_argument("--core", help="CPU core: cortex-m4 or cortex-m7 (default: cortex-m4)")
+    own.add_argument("--mhz", type=float, help="clock in MHz (default: 84)")
+    one = parser.add_argument_group("custom configuration, instead of the paper's")
+    one.add_argument("--sample-rate", type=int, metavar="HZ", help="sampling rate (default: 22050)")
+    one.add_argument("--n-fft", type=int, metavar="N", help="samples per FFT frame (default: 512)")
+    one.add_argument("--hop", type=int, metavar="N", help="samples between frames (default: 512)")
+    one.add_argument(
+        "--filters", type=int, metavar="N", help="number of convolution filters used, 1 to 64 (default: 1)"
+    )
+    one.add_argument("--samples", type=int, metavar="N", help="samples in the training set, |T| (default: 50)")
+    one.add_argument("--layout", help="buffer layout: paper, compact or streamed (default: paper)")
+    one.add_argument("--store", help="data type of the stored samples: float32, int16 or uint8 (default: float32)")
+    one.add_argument("--learner", help="hybrid, active, cit, static or incremental (default: hybrid)")
 
 
 def _budget(options: argparse.Namespace) -> Report:
@@ -47,8 +51,10 @@ def _budget(options: argparse.Namespace) -> Report:
         for row in table.rows:
             mark = " " if row.in_paper else "+"
             lines.append(f"{mark} {row.name:<18} {row.size:>12} {row.bytes:>11,}  {row.note}".rstrip())
-        lines.append(f"  {'Total':<31} {table.total:>11,}  as the paper counts")
-        lines.append(f"  {'Needed':<31} {table.needed:>11,}  with what its sum leaves out (+)")
+        lines.append(f"  {'Total':<31} {table.total:>11,}  as counted in the paper")
+        lines.append(
+            f"  {'Needed':<31} {table.needed:>11,}  including the rows marked +, which the paper does not count"
+        )
         for fit in fits:
             state = f"fits, {fit.free:,} bytes free" if fit.fits else f"does not fit, {-fit.free:,} bytes short"
             lines.append(f"  {fit.board.title:<12} {fit.board.ram:>9,} bytes: {state}; largest |T| {fit.largest:,}")
@@ -67,7 +73,10 @@ def _budget(options: argparse.Namespace) -> Report:
     names = {b.title for b in boards}
     times = [] if given else [row for row in time_rows() if row.board in names]
     if times:
-        lines += ["", "Instructions measured under emulation; milliseconds estimated from them; the paper's as printed"]
+        lines += [
+            "",
+            "Instructions measured under emulation, milliseconds estimated from them, and the paper's milliseconds",
+        ]
         lines.append(f"  {'':<36} {'':<12} {'instructions':>12} {'1 cycle':>9} {'its pace':>9} {'paper':>7}")
         for t in times:
             lines.append(
@@ -84,7 +93,7 @@ def _boards(options: argparse.Namespace) -> list[Any]:
     if all(getattr(options, name) is None for name in OWN_BOARD):
         return list(BOARDS.values()) if options.board is None else [find_board(options.board)]
     if options.ram is None:
-        raise ConfigError("a board of your own needs its RAM: give --ram in KB")
+        raise ConfigError("a custom board needs its RAM size: give --ram in KB")
     given = {name: value for name in OWN_BOARD if (value := getattr(options, name)) is not None}
     settings: dict[str, Any] = {"flash": 512, "core": "cortex-m4", "mhz": 84.0} | given
     in_bytes = {name: settings[name] * KB for name in ("ram", "flash")}

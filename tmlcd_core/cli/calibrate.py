@@ -1,4 +1,4 @@
-"""`calibrate`: the threshold h of the change-detection test that keeps false alarms rare."""
+"""The `calibrate` command: threshold h of the change-detection test for a given false-alarm rate."""
 
 from __future__ import annotations
 
@@ -10,18 +10,27 @@ from tmlcd_core.cli.command import Report, add_command
 
 def register(commands: Any) -> None:
     parser = add_command(commands, "calibrate", "choose the threshold of the change-detection test", _calibrate)
-    parser.add_argument("--accuracy", type=float, required=True, help="of the classifier while nothing changes")
-    parser.add_argument("--accuracy-after", type=float, help="after the change, for the delay; 0.2 less unless given")
-    parser.add_argument("--batch", type=int, default=50, help="n, samples per step of the test (%(default)s)")
-    parser.add_argument("--warmup", type=int, default=100, help="ξ, samples that estimate the accuracy (%(default)s)")
-    parser.add_argument("--horizon", type=int, default=1000, help="samples without a false alarm (%(default)s)")
     parser.add_argument(
-        "--false-alarms", type=float, default=0.01, help="probability of one within the horizon (%(default)s)"
+        "--accuracy", type=float, required=True, help="accuracy of the classifier before the change, 0 to 1"
+    )
+    parser.add_argument("--accuracy-after", type=float, help="accuracy after the change (default: 0.2 less)")
+    parser.add_argument("--batch", type=int, default=50, help="samples per step of the test, n (%(default)s)")
+    parser.add_argument(
+        "--warmup", type=int, default=100, help="samples used to estimate the accuracy, ξ (%(default)s)"
     )
     parser.add_argument(
-        "--direction", choices=("both", "down"), default="both", help="both (Active) or down (Hybrid) (%(default)s)"
+        "--horizon", type=int, default=1000, help="samples over which false alarms are counted (%(default)s)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the simulation (%(default)s)")
+    parser.add_argument(
+        "--false-alarms", type=float, default=0.01, help="probability of a false alarm within the horizon (%(default)s)"
+    )
+    parser.add_argument(
+        "--direction",
+        choices=("both", "down"),
+        default="both",
+        help="changes to detect: both (as Active) or down (as Hybrid) (%(default)s)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the simulation (%(default)s)")
 
 
 def _calibrate(options: argparse.Namespace) -> Report:
@@ -33,7 +42,7 @@ def _calibrate(options: argparse.Namespace) -> Report:
     levels = sorted({5.0, 10.0, 25.0, 50.0, 100.0, threshold})
     rows = threshold_table(options.accuracy, options.accuracy_after, thresholds=levels, **test)
     lines = [
-        f"h = {threshold:.1f}: at most {options.false_alarms:g} false alarms in {options.horizon} samples",
+        f"h = {threshold:.1f}: false-alarm probability at most {options.false_alarms:g} in {options.horizon} samples",
         "       h  false alarms  mean delay  missed",
         *(
             f"{row.threshold:8.1f}  {row.false_alarm_rate:12.4f}  {row.mean_delay:10.0f}  {row.missed:6.3f}"

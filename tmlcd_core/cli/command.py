@@ -1,4 +1,4 @@
-"""What all commands share: parsing, `--json`, the exit code, and errors of one line."""
+"""Shared code of all commands: argument parsing, `--json` output, exit codes and one-line error messages."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from tmlcd_core.progress import fresh_line
 
 DONE, FAULT, BAD_INPUT = 0, 1, 2
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# `tmlcd` where the package is installed
+# The console script `tmlcd` exists only where the package is installed.
 PROGRAM = "tmlcd" if Path(sys.argv[0]).stem == "tmlcd" else "python -m tmlcd_core"
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What a command found out: `data` for `--json`, `text` for people."""
+    """Result of a command: `data` is printed with `--json`, `text` otherwise."""
 
     data: Mapping[str, Any]
     text: str
@@ -47,16 +47,43 @@ class _Parser(argparse.ArgumentParser):
 
 
 def add_command(commands: Any, name: str, about: str, handler: Handler) -> argparse.ArgumentParser:
-    """A parser for one command, with `--json`; `commands` is what `add_subparsers` gave."""
+    """Add the parser of a command with `--json` and `--plugin`.
+
+    Parameters
+    ----------
+    commands
+        Return value of `ArgumentParser.add_subparsers`.
+    name, about : str
+        Name and one-line description of the command.
+    handler : callable
+        Function of the parsed arguments that returns a `Report`.
+
+    Returns
+    -------
+    argparse.ArgumentParser
+        For the options of the command.
+    """
     parser: argparse.ArgumentParser = commands.add_parser(name, help=about, description=about)
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
-    parser.add_argument("--plugin", action="append", default=[], metavar="FILE.py", help="your own learners, drifts, …")
+    parser.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="Python file that registers learners, drifts, …",
+    )
     parser.set_defaults(handler=handler)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code is 0, 2 (bad input), 1 (a fault) or 130 (interrupted)."""
+    """Run one command and return the exit code: 0, 1 (internal error), 2 (bad input) or 130 (interrupted).
+
+    Parameters
+    ----------
+    arguments : sequence of str or None
+        Command-line arguments; `sys.argv[1:]` if None.
+    """
     options = argparse.Namespace()
     try:
         options = _parser().parse_args(arguments)
@@ -65,8 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _load_plugins(options.plugin)
             report = options.handler(options)
         text = json.dumps(plain(report.data), allow_nan=False) if options.json else report.text
-        # What a terminal cannot show is escaped rather than a fault.
-        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # there is no stdout after `>&-`
+        # Escape characters that the terminal cannot encode instead of raising UnicodeEncodeError.
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # sys.stdout is None after `>&-`
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
         return DONE
     except TmlcdError as error:
@@ -75,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _complain("error", "interrupted")
         return INTERRUPTED
-    except BrokenPipeError:  # the reader (`| head`) has seen enough
+    except BrokenPipeError:  # the reader, such as `| head`, has closed the pipe
         _drop_output()
         return DONE
     except OSError as error:
@@ -83,15 +110,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _fault(error)
         _drop_output()
         where = error.filename or getattr(options, "out", None) or "standard output"
-        _complain("error", f"{where}: {error.strerror}; free some space, or write to another disk")
+        _complain("error", f"{where}: {error.strerror}; free disk space or write to another disk")
         return BAD_INPUT
     except Exception as error:
         return _fault(error)
 
 
 def plain(value: Any) -> Any:
-    """`value` in the types of JSON: arrays become lists, paths text, what is not a finite number null, and an
-    object its class.
+    """Convert a value to JSON types.
+
+    Arrays become lists, paths strings, nan and infinity None, dataclasses dicts, and any other object its class name.
 
     Examples
     --------
@@ -132,7 +160,7 @@ def _load_plugins(paths: Sequence[Path | str]) -> None:
 
 
 def _fault(error: Exception) -> int:
-    """Tell a fault of ours, the last resort, in one line."""
+    """Print an unexpected exception in one line and return its exit code."""
     if os.environ.get("TMLCD_DEBUG"):
         traceback.print_exc()
     _complain("fault", f"{type(error).__name__}: {error} (set TMLCD_DEBUG=1 for the traceback)")
@@ -140,7 +168,7 @@ def _fault(error: Exception) -> int:
 
 
 def _drop_output() -> None:
-    """Drop what standard output could not take: the interpreter would complain when it flushes at exit."""
+    """Redirect standard output to the null device if it cannot be flushed, to avoid an error message at exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
         return
@@ -149,7 +177,7 @@ def _drop_output() -> None:
 
 
 def _complain(what: str, message: object) -> None:
-    with contextlib.suppress(OSError):  # nobody hears it: a full disk behind `2>`
+    with contextlib.suppress(OSError):  # stderr may point to a file on a full disk
         fresh_line()
         sys.stderr.write(f"{what}: {' '.join(str(message).split())}\n")
 

@@ -1,4 +1,4 @@
-"""`compare-extractors`: how well a few takes of words tell the others apart, for each extractor of voices."""
+"""The `compare-extractors` command: few-shot word accuracy of each voice extractor on recorded words."""
 
 from __future__ import annotations
 
@@ -14,27 +14,34 @@ DRAWS, SPEAKERS = 20, 20
 
 def register(commands: Any) -> None:
     parser = add_command(
-        commands, "compare-extractors", "try the extractors of voices on recorded words in a folder", _compare
+        commands,
+        "compare-extractors",
+        "compare the accuracy of the voice extractors on a folder of recorded words",
+        _compare,
     )
     parser.add_argument(
         "--data",
         type=Path,
         required=True,
         metavar="FOLDER",
-        help="folders per word, or files word_speaker_take.wav as in the Free Spoken Digit Dataset and AudioMNIST",
-    )
-    parser.add_argument("--shots", type=int, default=5, help="takes a word to learn (%(default)s); the rest is told")
-    parser.add_argument("--classes", type=int, default=3, help="words at a time (%(default)s)")
-    parser.add_argument("--draws", type=int, default=DRAWS, help="of words and takes, for each speaker (%(default)s)")
-    parser.add_argument("--speakers", type=int, default=SPEAKERS, help="most speakers to measure (%(default)s)")
-    parser.add_argument("--extractors", metavar="A,B,…", help="which to try; all unless given")
-    parser.add_argument(
-        "--k", default=None, metavar="N|sqrt", help="neighbours that vote; the page Microphone's unless given"
+        help="one folder per word, or files word_speaker_take.wav as in the Free Spoken Digit Dataset and AudioMNIST",
     )
     parser.add_argument(
-        "--weights", choices=("uniform", "distance"), help="of their votes; the page Microphone's unless given"
+        "--shots", type=int, default=5, help="training takes per word (%(default)s); the rest are used for testing"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the draws (%(default)s)")
+    parser.add_argument("--classes", type=int, default=3, help="words per trial (%(default)s)")
+    parser.add_argument(
+        "--draws", type=int, default=DRAWS, help="random draws of words and takes per speaker (%(default)s)"
+    )
+    parser.add_argument("--speakers", type=int, default=SPEAKERS, help="maximum number of speakers (%(default)s)")
+    parser.add_argument("--extractors", metavar="A,B,…", help="names of the extractors (default: all)")
+    parser.add_argument(
+        "--k", default=None, metavar="N|sqrt", help="number of neighbours (default: as on the page Microphone)"
+    )
+    parser.add_argument(
+        "--weights", choices=("uniform", "distance"), help="weights of the votes (default: as on the page Microphone)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the draws (%(default)s)")
 
 
 def _compare(options: argparse.Namespace) -> Report:
@@ -75,14 +82,14 @@ def _compare(options: argparse.Namespace) -> Report:
         )
     skipped = reasons(trial.skipped)
     lines = [
-        f"{options.data}: {len(people)} speakers, {trial.takes} takes; {trial.shots} takes of each of {trial.classes} "
-        f"words to learn, {trial.draws} draws a speaker, {trial.tests} takes told",
+        f"{options.data}: {len(people)} speakers, {trial.takes} takes; {trial.classes} words with {trial.shots} "
+        f"training takes each, {trial.draws} draws per speaker, {trial.tests} takes tested",
         *aligned(rows),
-        f"* the default; kNN with k={settings.k}, weights={settings.weights}",
+        f"* default extractor; kNN with k={settings.k}, weights={settings.weights}",
         *trial.remarks,
     ]
     if skipped["count"]:
-        lines.append(f"{skipped['count']} files left out: " + "; ".join(skipped["reasons"]))
+        lines.append(f"{skipped['count']} files skipped: " + "; ".join(skipped["reasons"]))
     found = {
         "data": options.data,
         "shots": trial.shots,

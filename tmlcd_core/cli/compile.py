@@ -1,4 +1,4 @@
-"""`compile`: do once, ahead of time, what the first run of a learner or an extractor would wait for."""
+"""The `compile` command: compile the numba functions ahead of the first run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tmlcd_core.cli.command import Report, add_command
 
 
 def register(commands: Any) -> None:
-    add_command(commands, "compile", "compile the inner loops, so that the first run need not wait", compile_loops)
+    add_command(commands, "compile", "compile the inner loops ahead of the first run", compile_loops)
 
 
 def compile_loops(options: argparse.Namespace) -> Report:
-    """Use every compiled function once; numba keeps the machine code beside the sources."""
+    """Call every numba function once, so that numba caches its machine code; return a `Report` with the seconds."""
     from tmlcd_core.features import Extractor
     from tmlcd_core.learners import HybridTinyKNN
 

@@ -1,4 +1,4 @@
-"""`data`: what there is, making features ahead of time, checking a folder, the cache, the pack."""
+"""The `data` command: list data sources, compute features, check a folder, manage the cache, build the pack."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from tmlcd_core.cli.command import Report, add_command
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.progress import terminal_bar
 
-CLIPS = 1600  # per word: the paper's 100 to train on and 1,500 to stream (Sec. 7.3)
-SHOWN = 20  # skipped files in the text; --json has them all
+CLIPS = 1600  # per word: 100 for training and 1,500 for the stream (paper, Sec. 7.3)
+SHOWN = 20  # skipped files listed in the text; --json lists them all
 
 
 def register(commands: Any) -> None:
-    parser = commands.add_parser("data", help="sources, features and the cache", description=__doc__)
+    parser = commands.add_parser("data", help="data sources, features and the cache", description=__doc__)
     actions = parser.add_subparsers(metavar="ACTION", required=True)
 
-    add_command(actions, "list", "what data there are, and what is missing for the others", _list)
+    add_command(actions, "list", "list the data sources, and what is missing for those not installed", _list)
 
-    make = add_command(actions, "make", "make and cache the features of a source or a folder", _make)
-    make.add_argument("source", help="a name from `data list`, or a folder")
-    make.add_argument("--words", nargs="+", metavar="WORD", help="classes to make; all by default")
+    make = add_command(actions, "make", "compute and cache the features of a source or a folder", _make)
+    make.add_argument("source", help="name from `data list`, or a folder")
+    make.add_argument("--words", nargs="+", metavar="WORD", help="class names (default: all)")
     make.add_argument("--clips", type=int, default=CLIPS, help="clips or images per class (%(default)s)")
-    make.add_argument("--download", action="store_true", help="fetch the source from the internet if it is absent")
+    make.add_argument("--download", action="store_true", help="download the source if it is missing")
 
-    check = add_command(actions, "check", "decode every file of a folder and report what cannot be used", _check)
-    check.add_argument("folder", type=Path)
+    check = add_command(actions, "check", "decode every file of a folder and report unusable files", _check)
+    check.add_argument("folder", type=Path, help="folder with one subfolder per class")
 
     cache = add_command(actions, "cache", "show the cached features, or remove them", _cache)
     cache.add_argument(
@@ -37,14 +37,12 @@ def register(commands: Any) -> None:
         nargs="?",
         const="",
         metavar="SOURCE",
-        help="remove everything, or what belongs to one source",
+        help="remove the features of one source, or all",
     )
 
-    pack = add_command(actions, "pack", "write the small ready-made pack for the app's first page", _pack)
+    pack = add_command(actions, "pack", "write the small prepared dataset (pack) for the app's first page", _pack)
     pack.add_argument("--out", type=Path, default=Path("data"), help="folder to write to (%(default)s)")
-    pack.add_argument(
-        "--words", nargs="+", metavar="WORD", help="the words of the stream; the last one is the new word"
-    )
+    pack.add_argument("--words", nargs="+", metavar="WORD", help="words of the stream; the last one is the new word")
 
 
 def _list(options: argparse.Namespace) -> Report:
@@ -59,7 +57,7 @@ def _list(options: argparse.Namespace) -> Report:
         f"{row['name']:<{wide}} {row['about']}" + (f"\n{'':<{wide}}   {row['missing']}" if row["missing"] else "")
         for row in rows
     ]
-    lines.append(f"{'FOLDER':<{wide}} your own clips or images, one folder per class")
+    lines.append(f"{'FOLDER':<{wide}} your own clips or images, one subfolder per class")
     return Report({"sources": rows}, "\n".join(lines))
 
 
@@ -116,7 +114,7 @@ def _cache(options: argparse.Namespace) -> Report:
             one[name] += more
     if options.clear is not None:
         if options.clear and options.clear not in sources:
-            raise DataError(f"nothing of {options.clear!r} is cached; there is {', '.join(sources) or 'nothing'}")
+            raise DataError(f"the cache has no features of {options.clear!r}; it has {', '.join(sources) or 'none'}")
         freed = cache.clear(options.clear or None)
         return Report(
             {"folder": cache.folder, "freed_bytes": freed, "bytes": cache.size()},
@@ -127,7 +125,7 @@ def _cache(options: argparse.Namespace) -> Report:
     fetched = sum(os.path.getsize(path) for path in files if os.path.isfile(path))
     lines = [f"{cache.folder}: {_megabytes(cache.size())} of at most {cache.limit / 1e6:,.0f} MB (TMLCD_CACHE_MB)"]
     lines += [f"  {name:<20} {one['rows']:>8} rows {_megabytes(one['bytes']):>10}" for name, one in sources.items()]
-    lines.append(f"{downloads}: {_megabytes(fetched)} (--clear leaves them; remove the folder by hand)")
+    lines.append(f"{downloads}: {_megabytes(fetched)} (--clear keeps the downloads; delete the folder to remove them)")
     return Report(
         {
             "folder": cache.folder,
@@ -148,7 +146,7 @@ def _pack(options: argparse.Namespace) -> Report:
 
     words = tuple(options.words or WORDS)
     try:
-        options.out.mkdir(parents=True, exist_ok=True)  # before anybody waits
+        options.out.mkdir(parents=True, exist_ok=True)  # fail before the long computation
         size = make_pack(options.out, open_source("speech", words), Extractor(), words, progress=terminal_bar())
         size += showcase.write(options.out)
     except OSError as error:

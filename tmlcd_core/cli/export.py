@@ -1,4 +1,4 @@
-"""`export`: a fitted Hybrid Tiny kNN as a C project for a microcontroller."""
+"""The `export` command: write a fitted Hybrid Tiny kNN as a C project for a microcontroller."""
 
 from __future__ import annotations
 
@@ -16,26 +16,36 @@ LARGEST_SESSION = 64 * 2**20  # bytes
 
 
 def register(commands: Any) -> None:
-    parser = add_command(commands, "export", "a fitted model as a C project for a microcontroller", _export)
+    parser = add_command(commands, "export", "export a fitted model as a C project for a microcontroller", _export)
     parser.add_argument("--board", default="stm32f401", help="stm32h743, stm32f767 or stm32f401 (%(default)s)")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write, or a file that ends in .zip")
+    parser.add_argument("--out", type=Path, required=True, help="output folder, or a file that ends in .zip")
     parser.add_argument(
         "--model",
         type=Path,
         metavar="SESSION",
-        help="a session that the page Microphone has saved, instead of --data and --classes",
+        help="session saved by the page Microphone, instead of --data and --classes",
     )
-    parser.add_argument("--learner", default="hybrid", help="of the session: cit, active or hybrid (%(default)s)")
-    parser.add_argument("--data", default="speech", help="a name from `data list`, or a folder of clips (%(default)s)")
     parser.add_argument(
-        "--classes", nargs="+", metavar="WORD", default=["yes", "no"], help="what to tell apart (yes no)"
+        "--learner", default="hybrid", help="learner of the session: cit, active or hybrid (%(default)s)"
     )
-    parser.add_argument("--later", nargs="+", metavar="WORD", default=[], help="classes that may turn up on the device")
-    parser.add_argument("--train", type=int, default=TRAINING, help="clips per class to fit on (%(default)s)")
-    parser.add_argument("--sample-rate", type=int, default=22_050, metavar="HZ", help="%(default)s, or 4410")
-    parser.add_argument("--max-size", type=int, default=50, metavar="N", help="largest |T| (%(default)s)")
-    parser.add_argument("--layout", default="streamed", help="streamed, compact or paper (%(default)s)")
-    parser.add_argument("--store", default="auto", help="type of T: float32, int16, uint8, or auto (%(default)s)")
+    parser.add_argument("--data", default="speech", help="name from `data list`, or a folder of clips (%(default)s)")
+    parser.add_argument(
+        "--classes", nargs="+", metavar="WORD", default=["yes", "no"], help="class names (default: yes no)"
+    )
+    parser.add_argument(
+        "--later", nargs="+", metavar="WORD", default=[], help="classes that may appear later on the device"
+    )
+    parser.add_argument("--train", type=int, default=TRAINING, help="training clips per class (%(default)s)")
+    parser.add_argument(
+        "--sample-rate", type=int, default=22_050, metavar="HZ", help="sampling rate: 22050 or 4410 (%(default)s)"
+    )
+    parser.add_argument(
+        "--max-size", type=int, default=50, metavar="N", help="maximum number of stored samples, |T| (%(default)s)"
+    )
+    parser.add_argument("--layout", default="streamed", help="buffer layout: streamed, compact or paper (%(default)s)")
+    parser.add_argument(
+        "--store", default="auto", help="data type of the stored samples: float32, int16, uint8 or auto (%(default)s)"
+    )
 
 
 def _export(options: argparse.Namespace) -> Report:
@@ -48,11 +58,11 @@ def _export(options: argparse.Namespace) -> Report:
     if options.model is not None:
         return _export_session(options)
     if options.train < 1:
-        raise ConfigError(f"--train is {options.train}; ask for at least 1 clip per class")
+        raise ConfigError(f"--train is {options.train}; give at least 1 clip per class")
     extractor = Extractor.at_rate(options.sample_rate)
     source = open_source(options.data, options.classes, progress=terminal_bar())
     if source.kind != "audio":
-        raise DataError(f"{options.data} holds {source.kind}s; the exported project listens to sound: choose clips")
+        raise DataError(f"{options.data} holds {source.kind}s; export needs sound: choose a source of clips")
     data = load(source, tuple(options.classes), options.train, extractor, progress=terminal_bar())
     model = fit_in_turns(data.X, data.y, options.max_size)
     firmware = export_firmware(
@@ -72,7 +82,7 @@ def _export_session(options: argparse.Namespace) -> Report:
 
     try:
         if options.model.stat().st_size > LARGEST_SESSION:
-            raise DataError(f"{options.model} is too large for a session: give one that the page Microphone has saved")
+            raise DataError(f"{options.model} is too large for a session: give a session saved by the page Microphone")
         saved = options.model.read_bytes()
     except OSError as error:
         raise DataError(f"{options.model} cannot be read ({error.strerror}): give a saved session") from error
@@ -112,7 +122,7 @@ def _written(firmware: Any, out: Path) -> Report:
         f"{out}: {', '.join(firmware.classes)} for the {firmware.board.title}, {stored} of at most "
         f"{firmware.configuration.samples} samples in {firmware.configuration.store}\n"
         f"{firmware.in_words()}\n"
-        f"{table.needed:,} of {firmware.board.ram:,} bytes of RAM; its README.md says how to check, build and feed it"
+        f"{table.needed:,} of {firmware.board.ram:,} bytes of RAM; see its README.md to check, build and flash it"
     )
     return Report(found, text)
 

@@ -1,4 +1,4 @@
-"""`reproduce`: the paper's table, figures and claims, in one folder."""
+"""The `reproduce` command: compute the paper's table, figures and claims into one folder."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ PARTS = ("table1", "figures", "claims", "all")
 
 
 def register(commands: Any) -> None:
-    parser = add_command(commands, "reproduce", "the paper's table, figures and claims, measured again", _reproduce)
-    parser.add_argument("part", choices=PARTS)
-    parser.add_argument("--runs", type=int, default=20, help="repetitions (%(default)s, as in the paper)")
-    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (%(default)s)")
+    parser = add_command(commands, "reproduce", "reproduce the paper's table, figures and claims", _reproduce)
+    parser.add_argument("part", choices=PARTS, help="part of the paper to reproduce")
+    parser.add_argument("--runs", type=int, default=20, help="number of runs (%(default)s, as in the paper)")
+    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="output folder (%(default)s)")
     work = parser.add_mutually_exclusive_group()
-    work.add_argument("--jobs", type=int, default=-1, help="processes; all cores unless given")
-    work.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler that does the work")
+    work.add_argument("--jobs", type=int, default=-1, help="worker processes (default: one per core)")
+    work.add_argument("--dask", metavar="ADDRESS", help="address of a Dask scheduler to run on")
 
 
 def _reproduce(options: argparse.Namespace) -> Report:
@@ -40,7 +40,7 @@ def _reproduce(options: argparse.Namespace) -> Report:
     from tmlcd_core.viz.paper import algorithm_panels, approximation_panels, to_json, write_figure
 
     if options.runs < 1:
-        raise ConfigError(f"--runs is {options.runs}; ask for at least 1")
+        raise ConfigError(f"--runs is {options.runs}; give at least 1")
     started, part, out = time.monotonic(), options.part, options.out
     table = table_configurations() if part != "figures" else []
     figure = figure_configurations() if part != "table1" else []
@@ -84,14 +84,18 @@ def _reproduce(options: argparse.Namespace) -> Report:
         lines.append(f"{sum(finding.holds for _, finding in judged)} of {len(judged)} claims hold")
     found["files"] = files
     found["seconds"] = time.monotonic() - started
-    kept = {**found, "folder": None, "files": [path.name for path in files]}  # true wherever the folder is copied to
+    kept = {
+        **found,
+        "folder": None,
+        "files": [path.name for path in files],
+    }  # no absolute paths, so that the folder can be copied
     write_text(out / "reproduction.json", json.dumps(_short(plain(kept)), separators=(",", ":"), allow_nan=False))
     lines.append(f"{out}: {len(files) + 1} files, {found['seconds']:.0f} s")
     return Report(found, "\n".join(lines))
 
 
 def _short(value: Any) -> Any:
-    """The same with six significant digits: a fifth of the file, and more than 20 runs can tell."""
+    """Round floats to six significant digits: a fifth of the file size, still finer than the spread over 20 runs."""
     if isinstance(value, dict):
         return {key: _short(one) for key, one in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""`run`: learners over a stream with a drift, repeated, with their mean figures."""
+"""The `run` command: run learners over a stream with a drift and print the mean metrics over runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tmlcd_core.experiments import Experiment, Results
 
 RUNS = 20  # as in the paper
-GRADUAL, THIRD = "gradual", 1 / 3  # `--drift gradual`: a class change that lasts for a third of what follows
+GRADUAL, THIRD = "gradual", 1 / 3  # `--drift gradual`: a class change over a third of the rest of the stream
 SHOWN = (
     ("accuracy_before", "before"),
     ("accuracy_after", "after"),
@@ -30,7 +30,7 @@ SHOWN = (
     ("false_alarms", "false"),
     ("microseconds", "µs"),
 )
-# Options that say what a link says, too.
+# Options that `--link` replaces.
 ABOUT_EXPERIMENT = (
     "data", "classes", "words", "new", "drift", "at", "over", "effect", "strength", "scenario", "learners", "train",
     "per_class",
@@ -39,39 +39,49 @@ ABOUT_EXPERIMENT = (
 
 def register(commands: Any) -> None:
     parser = add_command(commands, "run", "run learners over a stream with a drift", _run)
-    parser.add_argument("--link", metavar="URL", help="an address of the Drift lab, instead of the options up to --set")
-    parser.add_argument("--data", help="a name from `data list`, `pack`, or a folder (speech)")
-    parser.add_argument("--classes", metavar="N|A,B,…", help="number of classes drawn for each run, or their names (2)")
-    parser.add_argument("--words", metavar="A,B,…", help="names of the first classes; the others are drawn")
+    parser.add_argument("--link", metavar="URL", help="link of the Drift lab, instead of the options up to --set")
+    parser.add_argument("--data", help="name from `data list`, `pack`, or a folder (default: speech)")
+    parser.add_argument(
+        "--classes", metavar="N|A,B,…", help="number of classes, drawn for each run, or their names (default: 2)"
+    )
+    parser.add_argument("--words", metavar="A,B,…", help="names of the first classes; the others are drawn at random")
     parser.add_argument(
         "--drift",
         help="class-change, noise, class-added, class-removed, labels-swapped, gradual, recurring, several, none, "
-        "or one of a plugin (class-change)",
+        "or the name of a plugin's drift (default: class-change)",
     )
-    parser.add_argument("--new", metavar="CLASS", help="the class that appears; drawn unless given")
-    parser.add_argument("--at", type=float, help="when the drift begins, as a share of the stream (0.5)")
-    parser.add_argument("--over", type=float, help="how long it lasts, as a share of the rest of the stream (0)")
-    parser.add_argument("--effect", help="the noise; `very noisy` for speech unless given")
-    parser.add_argument("--strength", type=float, help="of the noise, 0 to 1 (1)")
-    parser.add_argument("--scenario", type=Path, metavar="FILE", help="a scenario in JSON instead of classes and drift")
-    parser.add_argument("--learners", help="names with commas (cit,active,hybrid)")
-    parser.add_argument("--train", type=int, help="initial samples per class; fewer if the data have fewer (100)")
+    parser.add_argument("--new", metavar="CLASS", help="class that appears (default: drawn at random)")
+    parser.add_argument("--at", type=float, help="start of the drift, as a fraction of the stream (default: 0.5)")
     parser.add_argument(
-        "--per-class", type=int, help="samples per class in the stream; fewer if the data have fewer (1500)"
+        "--over", type=float, help="length of the drift, as a fraction of the rest of the stream (default: 0)"
+    )
+    parser.add_argument("--effect", help="kind of noise (default for speech: `very noisy`)")
+    parser.add_argument("--strength", type=float, help="strength of the noise, 0 to 1 (default: 1)")
+    parser.add_argument(
+        "--scenario", type=Path, metavar="FILE", help="JSON file of a scenario, instead of classes and drift"
+    )
+    parser.add_argument("--learners", metavar="A,B,…", help="names of learners (default: cit,active,hybrid)")
+    parser.add_argument(
+        "--train", type=int, help="initial training samples per class; fewer if the data have fewer (default: 100)"
+    )
+    parser.add_argument(
+        "--per-class", type=int, help="stream samples per class; fewer if the data have fewer (default: 1500)"
     )
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="SETTING=VALUE[,VALUE…]",
-        help="a learner's setting, such as threshold=30 or hybrid.max_size=50,100; several values make a grid",
+        help="setting of the learners, such as threshold=30 or hybrid.max_size=50,100; several values make a grid",
     )
-    parser.add_argument("--runs", type=int, help="number of runs (20; with --link 1, unless the link says more)")
-    parser.add_argument("--seed", type=int, help="seed of the first run; the others follow (0)")
+    parser.add_argument("--runs", type=int, help="number of runs (default: 20; with --link: as in the link, or 1)")
+    parser.add_argument("--seed", type=int, help="seed of the first run; further runs count up from it (default: 0)")
     work = parser.add_mutually_exclusive_group()
-    work.add_argument("--jobs", type=int, default=-1, help="processes; all cores unless given")
-    work.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler that does the work")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="keep the runs there; what is there is not redone")
+    work.add_argument("--jobs", type=int, default=-1, help="worker processes (default: one per core)")
+    work.add_argument("--dask", metavar="ADDRESS", help="address of a Dask scheduler to run on")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder for the runs; finished runs in it are not repeated"
+    )
 
 
 def _run(options: argparse.Namespace) -> Report:
@@ -97,7 +107,9 @@ def _experiment(options: argparse.Namespace) -> Experiment:
             raise ConfigError(f"--{name} is {value}; give {int(name == 'runs')} or more")
     if options.link is not None:
         if given:
-            raise ConfigError(f"--link says everything already: leave out --{next(iter(given)).replace('_', '-')}")
+            raise ConfigError(
+                f"--link already sets the whole experiment: leave out --{next(iter(given)).replace('_', '-')}"
+            )
         return replace(Experiment.from_link(options.link), **counts)
     if given.get("drift") == GRADUAL:
         given |= {"drift": "class-change", "over": given.get("over", THIRD)}
@@ -117,7 +129,9 @@ def _scenario(path: Path) -> Any:
     try:
         return Scenario.from_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"the scenario {path} cannot be read ({error})") from error
+        raise DataError(
+            f"the scenario {path} cannot be read ({error}): give a JSON file written by Scenario.to_json"
+        ) from error
 
 
 def _warn_of_broken_files(experiment: Experiment) -> None:
@@ -179,8 +193,8 @@ def _table(results: Results, experiment: Experiment) -> str:
     scenario = runs[0].scenario
     changes = ", ".join(f"{drift.kind} at {drift.at}" for drift in scenario.drifts) or "no drift"
     lines = [
-        f"{experiment.data}: {scenario.start.size} classes, {scenario.train} samples each to begin with, "
-        f"a stream of {scenario.length} ({changes}), {len(runs)} runs",
+        f"{experiment.data}: {scenario.start.size} classes, {scenario.train} initial samples per class, "
+        f"stream of {scenario.length} samples ({changes}), {len(runs)} runs",
         *(f"  {name}={value}" for name, value in experiment.settings),
     ]
     rows = [["learner", *(head for _, head in SHOWN)]]
@@ -197,6 +211,6 @@ def _cell(mean: float, std: float, key: str) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of text as columns of equal width."""
+    """Return one line per row, with the cells padded to columns of equal width."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -1,4 +1,4 @@
-"""Honest figures of one run: every sample is predicted before it is learned."""
+"""Metrics of one test-then-train (prequential) run, and their mean and standard deviation over runs."""
 
 from __future__ import annotations
 
@@ -21,41 +21,43 @@ def _metric(formula: str, span: str) -> Any:
 
 @dataclass(frozen=True)
 class Metrics:
-    """What one learner did in one run; nan where a figure means nothing. `describe` tells what each field is."""
+    """Metrics of one learner in one run; nan where a metric is undefined. `describe` returns the formula of each."""
 
-    accuracy: float = _metric("share of samples predicted right", "0..1")
-    accuracy_before: float = _metric("the same before the first change; the whole stream if there is none", "0..1")
-    accuracy_after: float = _metric("the same from the first change on", "0..1")
-    accuracy_100: float = _metric("the same in the 100 samples after each change, mean over changes", "0..1")
-    accuracy_200: float = _metric("the same in the 200 samples after each change", "0..1")
-    accuracy_500: float = _metric("the same in the 500 samples after each change", "0..1")
+    accuracy: float = _metric("fraction of samples predicted correctly", "0..1")
+    accuracy_before: float = _metric("accuracy before the first change; of the whole stream if there is none", "0..1")
+    accuracy_after: float = _metric("accuracy from the first change on", "0..1")
+    accuracy_100: float = _metric("accuracy in the 100 samples after each change, mean over changes", "0..1")
+    accuracy_200: float = _metric("accuracy in the 200 samples after each change, mean over changes", "0..1")
+    accuracy_500: float = _metric("accuracy in the 500 samples after each change, mean over changes", "0..1")
     recovery: float = _metric(
-        "samples from a change until the last 100, all after it is over, are predicted with 95 % of the accuracy of "
-        "the concept before; 0 if it did not fall below that; from the fall if it fell only later; "
-        "mean over changes from which the learner recovered",
+        "samples from a change until the accuracy over the last 100 samples after the end of the change reaches 95 % "
+        "of the accuracy before it; 0 if it never fell below that; counted from the fall if it fell later; "
+        "mean over changes with recovery",
         "0..length",
     )
-    unrecovered: int = _metric(
-        "changes after which the accuracy fell and was not back before the next one or the end", "0..changes"
-    )
+    unrecovered: int = _metric("changes without recovery before the next change or the end of the stream", "0..changes")
     final_size: int = _metric("|T| after the last sample", ">= 0")
-    largest_size: int = _metric("max over time of |T|", ">= final_size")
-    mean_size: float = _metric("mean over time of |T|", ">= 0")
-    largest_bytes: int = _metric("4 (d + 2) max |T|: features, label, time of 32 bits each", ">= 0")
-    window_bytes: int = _metric("4 (d + 2) |W|: the history window, which the paper counts apart", ">= 0")
+    largest_size: int = _metric("maximum of |T| over time", ">= final_size")
+    mean_size: float = _metric("mean of |T| over time", ">= 0")
+    largest_bytes: int = _metric("4 (d + 2) max |T|: features, label and time of 32 bits each", ">= 0")
+    window_bytes: int = _metric("4 (d + 2) |W|: history window, which the paper counts separately", ">= 0")
     delay: float = _metric("first alarm after a change - change, mean over detected changes", ">= 0 samples")
-    change_point_error: float = _metric("|estimated change point - change| at those alarms, mean", ">= 0 samples")
-    missed: float = _metric("changes without an alarm before the next one or the end; nan without a test", "0..changes")
+    change_point_error: float = _metric(
+        "|estimated change point - change| at the first alarm after each change, mean", ">= 0 samples"
+    )
+    missed: float = _metric(
+        "changes without an alarm before the next change or the end; nan without a test", "0..changes"
+    )
     false_alarms: float = _metric(
-        "alarms other than the first after a change, those while a change goes on excepted; nan without a test", ">= 0"
+        "alarms except the first after a change and those during a gradual change; nan without a test", ">= 0"
     )
     microseconds: float = _metric(
-        "time of the run / samples; the learners of a run share its distances, and take turns to pay for them", "> 0 µs"
+        "run time / samples; learners share the distances, which the first learner of the run computes", "> 0 µs"
     )
 
 
 def describe() -> dict[str, dict[str, str]]:
-    """Formula and range of every field of `Metrics`, for tables and tooltips.
+    """Return the formula and range of every field of `Metrics`, as dicts by field name.
 
     >>> describe()["accuracy"]["range"]
     '0..1'
@@ -75,20 +77,22 @@ def evaluate(
     seconds: float = math.nan,
     has_test: bool = True,
 ) -> Metrics:
-    """The metrics of one run.
+    """Compute the `Metrics` of one run.
 
     Parameters
     ----------
-    correct, sizes, detections, change_points
-        Of the learner's trace.
-    changes, ends
-        First sample of each new concept, and from where on it is alone; the same unless given.
-    n_features, window
-        d, and the length of the history window W.
-    seconds
-        That the run took.
-    has_test
-        Whether the learner has a change-detection test at all.
+    correct, sizes : array-like, shape (n,)
+        Whether each prediction was correct, and |T| after each sample.
+    detections, change_points : sequence of int
+        Samples with an alarm, and the change point estimated at each.
+    changes, ends : sequence of int
+        First sample of each new concept, and the sample from which on it is complete; `changes` if None.
+    n_features, window : int
+        Number of features d, and length of the history window W.
+    seconds : float
+        Run time.
+    has_test : bool
+        True if the learner has a change-detection test.
 
     Examples
     --------
@@ -100,9 +104,9 @@ def evaluate(
     correct, sizes = np.asarray(correct, bool), np.asarray(sizes)
     n = len(correct)
     if not n or len(sizes) != n:
-        raise DataError(f"{n} predictions and {len(sizes)} sizes: give one of each for every sample, and at least one")
+        raise DataError(f"{n} predictions and {len(sizes)} sizes: give one of each per sample, for at least 1 sample")
     if any(not 0 < change < n for change in changes):
-        raise DataError(f"changes={list(changes)}: a change lies within the {n} samples, after the first")
+        raise DataError(f"changes={list(changes)}: every change must be in 1..{n - 1}")
     found = judge(correct, detections, changes, ends)
     pairs = [(o.change, int(change_points[o.detection])) for o in found.outcomes if o.detection is not None]
     first = changes[0] if changes else n
@@ -135,7 +139,7 @@ def evaluate(
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean and standard deviation (divisor n, as in the paper's tables) over the `n` runs that have a value."""
+    """Mean and standard deviation (divisor n, as in the paper's tables) over the `n` runs with a value."""
 
     mean: float
     std: float
@@ -143,7 +147,8 @@ class Spread:
 
 
 def spread(values: ArrayLike) -> Spread:
-    """
+    """Return the mean and standard deviation of the values, ignoring nan.
+
     >>> spread([1.0, 3.0, math.nan])
     Spread(mean=2.0, std=1.0, n=2)
     """
@@ -155,9 +160,10 @@ def spread(values: ArrayLike) -> Spread:
 
 
 def summarise(runs: Sequence[Metrics]) -> dict[str, Spread]:
-    """Every metric's mean and spread over runs."""
+    """Return the `Spread` of every metric over runs, by field name."""
     return {f.name: spread([getattr(m, f.name) for m in runs]) for f in fields(Metrics)}
 
 
 def summary_json(summary: Mapping[str, Spread]) -> dict[str, dict[str, float | int]]:
+    """Return a summary as JSON values: mean, std and number of runs by metric."""
     return {name: {"mean": s.mean, "std": s.std, "runs": s.n} for name, s in summary.items()}

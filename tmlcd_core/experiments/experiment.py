@@ -1,4 +1,4 @@
-"""One experiment: data, a drift, learners and a seed. The Drift lab, the command line and Python all run this."""
+"""Experiment: data, drift, learners and seed. The Drift lab, the command line and Python all use this class."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tmlcd_core.streams.sizes import Fit, fitting_scenario
 from tmlcd_core.streams.stream import Stream, compose, order_labels
 from tmlcd_core.validation import real_number, whole_number
 
-PACK = "pack"  # the data that come with the project
+PACK = "pack"  # dataset included in the project
 EXTRACTOR_SETTINGS = ("filters", "sample_rate", "n_fft", "hop")
 USUAL_NOISE = {"audio": "white noise", "image": "image noise", "vector": VERY_NOISY}
-SHARES = ("at", "over", "strength")  # settings from 0 to 1
-NUMBERS = ("classes", *SHARES, "per_class", "train")  # settings of the experiment itself that `grid` can vary
-DIGITS = 6  # decimals of a share that count
+SHARES = ("at", "over", "strength")  # fields from 0 to 1
+NUMBERS = ("classes", *SHARES, "per_class", "train")  # fields of Experiment that `grid` can vary
+DIGITS = 6  # decimals to which fractions are rounded
 
 
 PROGRAM = """\
@@ -43,36 +43,36 @@ print({{name: run.metrics.accuracy for name, run in outcome.learners.items()}})
 
 @dataclass(frozen=True, repr=False)
 class Experiment:
-    """Data, a drift, learners and a seed.
+    """Configuration of an experiment: data, drift, learners and seed.
 
     Parameters
     ----------
     data : str or Path
         "pack", a name of `tmlcd_core.datasets.SOURCES`, or a folder.
     classes : int, or sequence of str
-        λ: how many classes to begin with, or which.
+        Number of initial classes (λ), or their names.
     words : sequence of str
-        Names of the first of them; the others are drawn by the seed. The first class is the one that changes.
+        Names of the first classes; the others are drawn at random. The first class is the one that changes.
     new : str or None
-        The class that appears; drawn unless given.
+        Class that appears; drawn at random if None.
     drift : str
         A name of `DRIFTS`.
     at, over : float
-        When the drift begins, as a share of the stream, and how long it lasts, as a share of the rest; 0 is abrupt.
+        Start of the drift, as a fraction of the stream, and its length, as a fraction of the rest; 0 is abrupt.
     effect, strength : str, float
-        The noise and its strength from 0 to 1; the usual one of the data unless named.
+        Noise effect and its strength from 0 to 1; the default effect of the kind of data if empty.
     per_class, train : int
-        Samples of the stream and initial samples, for each class; fewer where the data have fewer (`prepare`).
+        Stream samples and initial training samples per class; fewer if the data have fewer (`prepare`).
     scenario : Scenario or None
-        A scenario of one's own instead of all of the above but the data.
+        Custom scenario; replaces all parameters above except `data`.
     learners : sequence
-        Names of `LEARNERS`, or objects that `prequential` takes.
+        Names of `LEARNERS`, or learner objects accepted by `prequential`.
     settings : mapping
-        Settings of all learners that have them (`threshold`, `k`, …) or of one (`hybrid.max_size`).
+        Settings of all learners (`threshold`, `k`, …) or of one learner (`hybrid.max_size`).
     extractor : mapping
         Settings of `Extractor` that differ from the paper's.
     seed, runs : int
-        Draws classes, order and media; further runs, for `sweep`, take the seeds that follow.
+        Seed of classes, order and media, and number of runs; run i of `sweep` has the seed `seed + i`.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Experiment:
     train: int = TRAIN
     scenario: Scenario | None = None
     learners: tuple[Any, ...] = PAPER
-    settings: Any = ()  # kept as pairs in the order of their names
+    settings: Any = ()  # stored as pairs sorted by name
     extractor: Any = ()
     seed: int = 0
     runs: int = 1
@@ -133,19 +133,19 @@ class Experiment:
             object.__setattr__(self, name, value)
         names = self.learner_names
         if not names or len(set(names)) != len(names):
-            raise ConfigError(f"learners={list(names)}; name at least one, and none twice")
+            raise ConfigError(f"learners={list(names)}; give at least one, all different")
         object.__setattr__(self, "settings", _relevant(_pairs(self.settings), self._named_learners))
         for name in self._named_learners:
             settings_of(name, 1, changed=self._changed(name))
         for name, _ in self.extractor:
             if name not in EXTRACTOR_SETTINGS:
-                raise ConfigError(f"the extractor has no setting {name!r}; it has {', '.join(EXTRACTOR_SETTINGS)}")
+                raise ConfigError(f"unknown extractor setting {name!r}; choose from {', '.join(EXTRACTOR_SETTINGS)}")
         self._extractor()
 
     # -- the stream --------------------------------------------------------------------------------------------------
 
     def feature_pool(self, cache: FeatureCache | None = None) -> FeaturePool:
-        """The features that the stream is made of; `cache` is the user's unless given."""
+        """Return the feature pool of the data; `cache` is the default feature cache if None."""
         if self.data == PACK:
             return pack_pool(load_pack())
         names = self.scenario.names if self.scenario else (*self.words, *([self.new] if self.new else []))
@@ -155,9 +155,10 @@ class Experiment:
         return Extractor(**dict(self.extractor)) if self.extractor else None
 
     def prepare(self, feature_pool: FeaturePool, progress: Progress = silent) -> Scenario:
-        """The scenario with its classes drawn, as long as asked for or as the data allow.
+        """Compute the features and return the scenario of the run, with its classes drawn.
 
-        The features are made on the way, which shows how many media of a folder are of use.
+        The stream is as long as requested, or as the usable media allow; unusable files are found while the features
+        are computed.
         """
         counts: dict[str, int] = {}
         while True:
@@ -173,15 +174,15 @@ class Experiment:
             counts |= fewer
 
     def drawn(self, feature_pool: FeaturePool, usable: Mapping[str, int] | None = None) -> Scenario:
-        """The scenario with its classes drawn, by what the data say they have, or by how many are `usable`."""
+        """Return the scenario with its classes drawn; `usable` overrides the number of media of some classes."""
         return self.fit(feature_pool, usable).scenario
 
     def fit(self, feature_pool: FeaturePool, usable: Mapping[str, int] | None = None) -> Fit:
-        """The same, and the class that makes the stream shorter than asked for, if one does."""
+        """Return the `Fit`: the scenario of `drawn`, and the class that limits the length of the stream, if any."""
         if self.scenario is not None:
             return Fit(self.scenario.complete(feature_pool.classes, self.seed))
         words, new = self.words, self.new
-        if self.data == PACK and not words:  # made for one change: of its first word into its last
+        if self.data == PACK and not words:  # the pack is made for a change of its first word into its last
             words, new = feature_pool.classes[:-1][: self.classes], new or feature_pool.classes[-1]
         effect = self.effect or (VERY_NOISY if self.data == "speech" else USUAL_NOISE[feature_pool.kind])
         details = DriftDetails(new, effect, 1.0 if effect == VERY_NOISY else self.strength)
@@ -194,12 +195,12 @@ class Experiment:
         return fitting_scenario(make, (self.per_class, self.train), counts, feature_pool.name, self.seed)
 
     def stream(self, feature_pool: FeaturePool | None = None, progress: Progress = silent) -> Stream:
-        """The samples of the run."""
+        """Return the samples of the run as a `Stream`."""
         feature_pool = feature_pool or self.feature_pool()
         return compose(self.prepare(feature_pool, progress), feature_pool, self.seed)
 
     def remedied(self, feature_pool: FeaturePool, fault: TmlcdError) -> Experiment | None:
-        """The experiment with the settings that an error offers as its remedy; None if it could not run either."""
+        """Return the experiment with the remedy of an error applied; None if there is none or it cannot run either."""
         if not fault.remedy:
             return None
         try:
@@ -213,7 +214,7 @@ class Experiment:
 
     @property
     def learner_names(self) -> tuple[str, ...]:
-        """Names of the learners; an object goes by its class."""
+        """Names of the learners; the class name for an object."""
         return tuple(one if isinstance(one, str) else type(one).__name__ for one in self.learners)
 
     @property
@@ -221,60 +222,63 @@ class Experiment:
         return tuple(one for one in self.learners if isinstance(one, str))
 
     def _changed(self, name: str) -> dict[str, Any]:
-        """What is set for a learner: for it alone, or else for all."""
+        """Settings given for a learner: its own override those for all learners."""
         allowed = learner_entry(name).defaults()
         general = {key: value for key, value in self.settings if key in allowed}
         own = {key.partition(".")[2]: value for key, value in self.settings if key.startswith(f"{name}.")}
         return general | own
 
     def learner_settings(self, name: str, scenario: Scenario) -> dict[str, Any]:
-        """All settings of a learner by name in a run of this scenario."""
+        """Return all settings of a learner in a run of this scenario, by name."""
         return settings_of(name, scenario.train * scenario.start.size, self.seed, self._changed(name))
 
     def learner(self, name: str, scenario: Scenario) -> Any:
-        """A new learner, ready to fit."""
+        """Return a new, unfitted learner."""
         for one in self.learners:
             if not isinstance(one, str) and type(one).__name__ == name:
                 return as_learner(copy.deepcopy(one))
         return make_learner(name, scenario.train * scenario.start.size, self.seed, self._changed(name))
 
     def run(self, feature_pool: FeaturePool | None = None, progress: Progress = silent) -> Run:
-        """One run: every learner over the same samples."""
+        """Run every learner over the same stream; return the `Run`."""
         return self.run_stream(self.stream(feature_pool, progress))
 
     def run_stream(self, stream: Stream) -> Run:
-        """The same over a stream that is there already."""
+        """Run every learner over a given stream; return the `Run`."""
         *_, (_, run) = self.steps(stream)
         assert run is not None
         return run
 
     def steps(self, stream: Stream) -> Iterator[tuple[str, Run | None]]:
-        """A run in steps, so that a caller can stop in between: the learner that is done, and in the end the run."""
+        """Run learner by learner, so that the caller can stop in between.
+
+        Yields the name of each finished learner with None, and with the last one the `Run`.
+        """
         names = self.learner_names
-        turn = self.seed % len(names)  # the first learner pays for the distances that all share: each in its turn
+        turn = self.seed % len(names)  # the first learner computes the shared distances: rotate, for a fair run time
         found = {}
         for name in (*names[turn:], *names[:turn]):
             found[name] = prequential(self.learner(name, stream.scenario), stream)
             done = len(found) == len(names)
             yield name, Run(self.seed, stream.scenario, {one: found[one] for one in names}) if done else None
 
-    # -- the same experiment in other forms --------------------------------------------------------------------------
+    # -- conversions ---------------------------------------------------------------------------------------------------
 
     def link(self, base: str = "") -> str:
-        """The address that opens this experiment in the Drift lab of the server at `base`."""
+        """Return the link (URL) that opens this experiment in the Drift lab of the server at `base`."""
         return links.link_of(self, base)
 
     @classmethod
     def from_link(cls, url: str) -> Experiment:
-        """The experiment of a Drift lab's address."""
+        """Return the experiment of a Drift lab link."""
         return cls(**links.fields_of(url))
 
     def command(self) -> str:
-        """The command line that runs this experiment."""
+        """Return the `tmlcd run` command line of this experiment."""
         return links.command_of(self)
 
     def __repr__(self) -> str:
-        """The Python expression that makes this experiment, with what is not as usual."""
+        """Return the Python expression of this experiment, without default values."""
         given = []
         for one in fields(self):
             value = getattr(self, one.name)
@@ -284,11 +288,11 @@ class Experiment:
         return f"Experiment({', '.join(given)})"
 
     def program(self) -> str:
-        """A Python program of three lines that runs this experiment."""
+        """Return a Python program of three lines that runs this experiment."""
         return PROGRAM.format(experiment=self)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for a file."""
+        """Return the experiment as a dict of JSON values."""
         found = {one.name: getattr(self, one.name) for one in fields(self)}
         found["scenario"] = self.scenario.to_json() if self.scenario else None
         found["settings"], found["extractor"] = dict(self.settings), dict(self.extractor)
@@ -296,40 +300,41 @@ class Experiment:
             return json.loads(json.dumps(found))
         except TypeError as error:
             raise ConfigError(
-                f"this experiment cannot be written down ({error}): name such a learner with register_learner, "
+                f"this experiment cannot be saved ({error}): register its learner objects with register_learner, "
                 "or leave out the folder"
             ) from error
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Experiment:
-        """The experiment that `to_json` gave."""
+        """Return the experiment of a dict made by `to_json`."""
         scenario = Scenario.from_json(found["scenario"]) if found["scenario"] else None
         return cls(**{**found, "scenario": scenario})
 
     @property
     def base(self) -> Experiment:
-        """The experiment without its seed: runs of one base differ by chance alone."""
+        """The experiment with seed 0 and one run: equal for all runs that differ only by their seed."""
         return replace(self, seed=0, runs=1)
 
     @property
     def seeds(self) -> range:
+        """Seeds of the runs."""
         return range(self.seed, self.seed + self.runs)
 
     def key(self, data_key: str = "") -> str:
-        """Names this run, on data of this key, among all runs."""
+        """Return the unique key (hexadecimal digest) of this run on data with this `data_key`."""
         one = replace(self, runs=1)
         try:
             text = json.dumps([one.to_json(), data_key], sort_keys=True)
-        except ConfigError:  # learners that are objects: unique in this process
+        except ConfigError:  # learner objects: unique only within this process
             text = repr((one, data_key))
         return blake2b(text.encode(), digest_size=10).hexdigest()
 
     def stream_key(self) -> str:
-        """Text that is the same for experiments over the same samples."""
+        """Return a text that is equal for experiments over the same stream."""
         return repr(replace(self, learners=PAPER, settings=(), runs=1))
 
     def data_key(self) -> str:
-        """Changes whenever the same experiment would give other samples: other files, another recipe or extractor."""
+        """Return a key of the data that changes with its files, its generator version or the extractor."""
         feature_pool = self.feature_pool()
         if not isinstance(feature_pool, SourcePool):
             return pack_key()
@@ -338,7 +343,7 @@ class Experiment:
 
 
 def _pairs(values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
-    """Settings in the order of their names, with Python's numbers for numpy's and tuples for lists."""
+    """Settings sorted by name, with NumPy scalars as Python numbers and lists as tuples."""
     return tuple(sorted((name, _plain(value)) for name, value in dict(values).items()))
 
 
@@ -348,7 +353,7 @@ def _plain(value: Any) -> Any:
 
 
 def _relevant(settings: tuple[tuple[str, Any], ...], learners: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
-    """The settings that make a difference: of these learners, and other than their defaults."""
+    """The settings that apply to these learners and differ from the defaults."""
     kept = []
     given = dict(settings)
     for key, value in settings:
@@ -356,7 +361,7 @@ def _relevant(settings: tuple[tuple[str, Any], ...], learners: tuple[str, ...]) 
         owners = [owner] if owner else list(LEARNERS)
         having = [name for name in owners if setting in learner_entry(name).defaults()]
         if not having:
-            raise ConfigError(f"no learner has a setting {key!r}: see its class for those that it has")
+            raise ConfigError(f"no learner has a setting {key!r}: see the parameters of the learner's class")
         having = [name for name in having if name in learners]
         overrides = bool(owner) and setting in given
         if having and (overrides or any(_differs(name, setting, value) for name in having)):
@@ -366,15 +371,22 @@ def _relevant(settings: tuple[tuple[str, Any], ...], learners: tuple[str, ...]) 
 
 def _differs(name: str, setting: str, value: Any) -> bool:
     entry = learner_entry(name)
-    if setting in entry.settings(0, 0):  # depends on the data: what is given counts
+    if setting in entry.settings(0, 0):  # its default depends on the data
         return True
     usual = entry.defaults()[setting]
     return usual != value or isinstance(usual, bool) != isinstance(value, bool)
 
 
 def grid(base: Experiment, axes: Mapping[str, Sequence[Any]]) -> list[Experiment]:
-    """Every combination of settings: `threshold` is set for all learners that have it, `hybrid.threshold` for one,
-    `extractor.sample_rate` for the extractor, `train` or any other number of the experiment itself.
+    """Return an experiment for every combination of settings (grid search).
+
+    Parameters
+    ----------
+    base : Experiment
+        Experiment to vary.
+    axes : mapping
+        Values by name: `threshold` for all learners that have it, `hybrid.threshold` for one learner,
+        `extractor.sample_rate` for the extractor, `train` or another number for the experiment itself.
 
     Examples
     --------
@@ -396,6 +408,8 @@ def _with(base: Experiment, chosen: Mapping[str, Any]) -> Experiment:
         owner, _, key = name.rpartition(".")
         owners = [owner] if owner else base._named_learners
         if not any(one in base._named_learners and key in learner_entry(one).defaults() for one in owners):
-            raise ConfigError(f"no learner of {', '.join(base.learner_names)} has a setting {name!r}")
+            raise ConfigError(
+                f"none of the learners {', '.join(base.learner_names)} has a setting {name!r}: correct its name"
+            )
     own["settings"], own["extractor"] = dict(base.settings) | settings, dict(base.extractor) | extractor
     return replace(base, **own)

@@ -15,9 +15,10 @@ from tmlcd_core.streams.stream import Stream
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A stored sample that voted: where it comes from, and how many samples ago it was learned.
+    """Stored sample that took part in the vote.
 
-    `age` is None for one that was there from the beginning.
+    `age` is the number of samples since it was stored, None for initial training samples. The sample is medium `index`
+    of `origin`.
     """
 
     label: str
@@ -29,10 +30,11 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Inspection:
-    """A learner before one sample of the stream: what it said, |T|, and the neighbours that voted, nearest first.
+    """State of a learner just before one sample of the stream.
 
-    `plane` is T itself where it can be drawn, in two dimensions, with its `labels`; `voters` are the places of the
-    neighbours in it.
+    `said` is the prediction, `size` is |T|, `neighbours` are the samples that voted, nearest first, and `voters` their
+    positions in T. `labels` are the labels of T, shape (size,); `plane` is T, shape (size, 2), or None if the features
+    are not two-dimensional.
     """
 
     said: str
@@ -44,10 +46,10 @@ class Inspection:
 
 
 def inspect_sample(model: StreamLearner, stream: Stream, sample: int) -> Inspection:
-    """What an unfitted learner knows of `stream` before `sample`, and says about it.
+    """Run an unfitted learner up to one sample; return its prediction, training set and neighbours as an `Inspection`.
 
-    The learner runs over the whole stream without labels from the sample on: it stops learning there, and the
-    distances that other runs over this stream have left in the cache serve again.
+    The learner runs over the whole stream, but without labels from the sample on, so that it stops learning there. In
+    this way it reuses the cached distances of earlier runs over the same stream.
 
     Examples
     --------

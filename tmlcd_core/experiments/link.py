@@ -1,7 +1,7 @@
-"""An experiment as the address of the Drift lab, and as a command line.
+"""Link (URL) of an experiment in the Drift lab, and its command line.
 
-Parameters of the address have short names and stable values; what is as usual is left out. Addresses of earlier
-versions, whose values were the labels of the page, open the same settings.
+URL parameters have short names and stable values; default values are omitted. Links of earlier versions, which used the
+labels of the page as values, still open the same settings.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from tmlcd_core.experiments.experiment import Experiment
 
 PAGE = "drift-lab"
-LAB_DATA = "pack"  # what the page opens with
-FOLDER, UPLOAD = "folder", "upload"  # data that the page takes from the visitor
-BANDS = 20  # runs where the address says bands=true
+LAB_DATA = "pack"  # default of the page
+FOLDER, UPLOAD = "folder", "upload"  # data supplied by the user
+BANDS = 20  # number of runs for bands=true
 
-# Parameters of an address and what they set: a field of Experiment, or settings of learners.
+# URL parameter to field of Experiment, or to settings of learners.
 WHOLE = {"lambda": "classes", "per_class": "per_class", "train": "train", "seed": "seed", "runs": "runs"}
 SHARES = {"begins": "at", "over": "over", "strength": "strength"}  # in percent
 TEXTS = {"drift": "drift", "effect": "effect"}
@@ -40,11 +40,11 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "grid": ("spacing",),
     "gap": ("gap",),
 }
-AUTOMATIC = {"k": "0", "window": "0", "p": "0"}  # values that mean: as usual
-OTHER = "set"  # SETTING=VALUE, for settings that the page has no widget for
+AUTOMATIC = {"k": "0", "window": "0", "p": "0"}  # values that mean the default
+OTHER = "set"  # SETTING=VALUE, for settings without a widget
 EXTRACTOR = "extractor."
 
-# Values of earlier addresses: the labels that the page had.
+# Values in links of earlier versions: labels of the page.
 OLD_LABELS = {
     "Ready-made words": "pack",
     "Points in the plane": "points",
@@ -71,7 +71,7 @@ Parameters = Mapping[str, Sequence[str]]
 
 
 def value_of(text: str) -> Any:
-    """The value of a setting that is written as text: a number, true, false, none, or the text itself.
+    """Parse the text of a setting: a number, true, false, none, or else the text itself.
 
     >>> [value_of(text) for text in ("3", "0.5", "true", "none", "sqrt")]
     [3, 0.5, True, None, 'sqrt']
@@ -88,18 +88,18 @@ def value_of(text: str) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """The text that `value_of` turns into this value."""
+    """Return the text of a setting's value, the inverse of `value_of`."""
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
 def parameters_of(experiment: Experiment) -> dict[str, list[str]]:
-    """The parameters of an address, those that are as usual left out."""
+    """Return the URL parameters of an experiment, as lists of text by name, without default values."""
     if experiment.scenario is not None:
-        raise ConfigError("a scenario of your own has no link: save it with to_json and use `run --scenario FILE`")
+        raise ConfigError("a custom scenario has no link: save it with to_json and use `run --scenario FILE`")
     if any(not isinstance(one, str) for one in experiment.learners):
-        raise ConfigError("a learner that is an object has no link: register_learner gives it a name")
+        raise ConfigError("a learner object has no link: register it by name with register_learner")
     usual = {one.name: one.default for one in fields(experiment) if one.default is not MISSING}
     found: dict[str, list[str]] = {}
     named = experiment.data in SOURCES or experiment.data == LAB_DATA
@@ -136,30 +136,30 @@ def parameters_of(experiment: Experiment) -> dict[str, list[str]]:
     other += [f"{EXTRACTOR}{key}={json.dumps(value)}" for key, value in experiment.extractor]
     if other:
         found[OTHER] = other
-    order = ("data", "folder", "lambda", "words", "new", "drift")  # then as above
+    order = ("data", "folder", "lambda", "words", "new", "drift")  # first; the others follow as collected above
     return {name: found[name] for name in (*(n for n in order if n in found), *(n for n in found if n not in order))}
 
 
 def link_of(experiment: Experiment, base: str = "") -> str:
-    """The address of an experiment in the Drift lab of the server at `base`."""
+    """Return the link (URL) that opens an experiment in the Drift lab of the server at `base`."""
     asked = urlencode(parameters_of(experiment), doseq=True)
     return f"{base.rstrip('/')}/{PAGE}" + (f"?{asked}" if asked else "")
 
 
 def fields_of(url: str) -> dict[str, Any]:
-    """The fields of an experiment that an address says; a `ConfigError` names a value that cannot be used."""
+    """Parse a link into keyword arguments of `Experiment`; a `ConfigError` names an invalid value."""
     return fields_of_parameters(parse_qs(urlsplit(url).query or url.partition("?")[2], keep_blank_values=True))
 
 
 def fields_of_parameters(asked: Parameters) -> dict[str, Any]:
-    """The same of parameters that are parsed already; parameters that mean nothing here are passed over."""
+    """Convert parsed URL parameters to keyword arguments of `Experiment`; unknown parameters are ignored."""
     found: dict[str, Any] = {}
     data = _last(asked, "data") or LAB_DATA
     if data == UPLOAD:
-        raise ConfigError("an upload is not in its link: unpack the zip and name the folder")
+        raise ConfigError("a link does not contain the uploaded zip: unpack it and give the folder")
     found["data"] = _last(asked, "folder") or "" if data == FOLDER else data
     if not found["data"]:
-        raise ConfigError("the link names no folder")
+        raise ConfigError("the link has data=folder without folder=PATH: add the folder")
     for name, field in WHOLE.items():
         if text := _last(asked, name):
             found[field] = _number(name, text, int)
@@ -195,7 +195,7 @@ def fields_of_parameters(asked: Parameters) -> dict[str, Any]:
 
 
 def _last(asked: Parameters, name: str) -> str:
-    """The value of a parameter that has one, an earlier label translated; "" if it is absent."""
+    """Last value of a URL parameter, with old labels translated; "" if it is absent."""
     values = asked.get(name) or [""]
     return OLD_LABELS.get(values[-1], values[-1])
 
@@ -204,7 +204,7 @@ def _number(name: str, text: str, kind: type) -> Any:
     try:
         return kind(float(text)) if kind is int and float(text).is_integer() else kind(text)
     except (ValueError, OverflowError):
-        raise ConfigError(f"{name}={text[:40]!r} in the link is not a number") from None
+        raise ConfigError(f"{name}={text[:40]!r} in the link is not a number: correct the value") from None
 
 
 def _json(text: str) -> Any:
@@ -215,8 +215,8 @@ def _json(text: str) -> Any:
 
 
 def command_of(experiment: Experiment) -> str:
-    """The command line that runs an experiment."""
-    asked = parameters_of(experiment)  # refuses what has no name
+    """Return the `tmlcd run` command line of an experiment."""
+    asked = parameters_of(experiment)  # raises an error for custom scenarios and learner objects
     names = [*experiment.words, *([experiment.new] if experiment.new else [])]
     if experiment.extractor or any("," in name or name.startswith("-") for name in names):
         return shlex.join(["tmlcd", "run", "--link", link_of(experiment), "--runs", str(experiment.runs)])

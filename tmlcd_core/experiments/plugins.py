@@ -1,4 +1,4 @@
-"""Learners, drifts and data from a file of one's own, also in worker processes."""
+"""Plugins: Python files that register learners, drifts and data, also in worker processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BUILT_IN = tuple(frozenset(registry) for registry in REGISTRIES)
 
 
 def load_plugin(path: str | Path) -> None:
-    """Run a Python file that registers learners, drifts, data or boards; once, however often it is asked for."""
+    """Run a Python file that registers learners, drifts, data or boards; later calls for the same file do nothing."""
     file = Path(path).expanduser().resolve()
     name = f"tmlcd_plugin_{file.stem}"
     known = sys.modules.get(name)
@@ -26,21 +26,21 @@ def load_plugin(path: str | Path) -> None:
         return
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None or not file.is_file():
-        raise ConfigError(f"the plugin {path} cannot be read: name a Python file")
+        raise ConfigError(f"the plugin {path} cannot be read: give a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise ConfigError(f"the plugin {path} stops with {type(error).__name__}: {error}") from error
+        raise ConfigError(f"the plugin {path} failed with {type(error).__name__}: {error}") from error
     import cloudpickle
 
-    cloudpickle.register_pickle_by_value(module)  # other processes do not have the file's module
+    cloudpickle.register_pickle_by_value(module)  # other processes cannot import the module
 
 
 def pack(task: Any) -> bytes:
-    """A task for another process, with everything that was registered here."""
+    """Pickle a task for another process, together with everything that plugins registered; return the bytes."""
     import cloudpickle
 
     added = [
@@ -50,11 +50,13 @@ def pack(task: Any) -> bytes:
     try:
         return cloudpickle.dumps((added, task))
     except Exception as error:
-        raise ConfigError(f"a learner or drift cannot be sent to another process ({error}): use one job") from error
+        raise ConfigError(
+            f"a learner or drift cannot be pickled for another process ({error}): use --jobs 1"
+        ) from error
 
 
 def unpack(packed: bytes) -> Any:
-    """The task; what came with it is registered."""
+    """Unpickle a task of `pack`, register what came with it, and return the task."""
     import cloudpickle
 
     added: list[Mapping[str, Any]]

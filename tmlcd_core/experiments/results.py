@@ -1,4 +1,4 @@
-"""The folder of a sweep: one file for each run, and a list of what was asked for."""
+"""Results of a sweep, and their folder: one file per run, and an index of the requested runs."""
 
 from __future__ import annotations
 
@@ -23,59 +23,60 @@ from tmlcd_core.experiments.runs import LearnerRun, Run
 from tmlcd_core.metrics import accuracy_curve
 from tmlcd_core.streams.scenario import Scenario
 
-FORMAT = 2  # of the folder; raised when an older one could not be read any more
+FORMAT = 2  # version of the folder; increased by incompatible changes
 INDEX = "sweep.json"
 RUNS = "runs"
 SUFFIX = ".run"
-KEPT = ("window", "n_features", "seconds", "has_test")  # of a LearnerRun, beside its arrays
+KEPT = ("window", "n_features", "seconds", "has_test")  # fields of a LearnerRun stored besides its arrays
 
 
 class NoResults(DataError):
-    """A folder without results."""
+    """Error: a folder without results."""
 
 
 class OtherVersion(DataError):
-    """Results that another version of this package wrote."""
+    """Error: results written by an incompatible version of this package."""
 
 
 class DamagedRun(UserWarning):
-    """A run's file is damaged; the run is done again."""
+    """Warning: the file of a run is damaged, so the run is repeated."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """An experiment without its seed, the seeds of its runs, and the key of the data that they were run on."""
+    """Requested runs: an experiment without its seed, the seeds of its runs, and the key of its data."""
 
     experiment: Experiment
     seeds: tuple[int, ...]
     data_key: str = ""
 
     def tasks(self) -> list[tuple[str, Experiment]]:
-        """The experiment with each of its seeds, and the key of that run."""
+        """Return the key and the experiment of each run."""
         runs = [replace(self.experiment, seed=seed) for seed in self.seeds]
         return [(run.key(self.data_key), run) for run in runs]
 
     def run_keys(self) -> list[str]:
+        """Return the key of each run."""
         return [key for key, _ in self.tasks()]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Mean and standard deviation over runs, one entry per sample."""
+    """Mean and standard deviation over runs, one entry per sample, shape (n,)."""
 
     mean: NDArray[np.float64]
     std: NDArray[np.float64]
 
 
 class Results:
-    """The runs of one or more experiments.
+    """Runs of one or more experiments.
 
     Parameters
     ----------
-    asked
-        Experiments, each with the seeds of its runs.
-    runs
-        By `Experiment.key`; those that are not done yet are absent.
+    asked : sequence of Asked
+        Requested runs of each experiment.
+    runs : mapping
+        Finished runs by `Experiment.key`.
 
     Examples
     --------
@@ -96,35 +97,37 @@ class Results:
 
     @property
     def experiments(self) -> list[Experiment]:
+        """Experiments, with seed 0."""
         return [one.experiment for one in self.asked]
 
     def runs(self, experiment: Experiment) -> list[Run]:
-        """The runs of an experiment that are done, in the order of their seeds."""
+        """Return the finished runs of an experiment, in the order of their seeds."""
         keys = next((one.run_keys() for one in self.asked if one.experiment == experiment.base), [])
         return [self._runs[key] for key in keys if key in self._runs]
 
     @property
     def missing(self) -> int:
-        """Runs that were asked for and are not there."""
+        """Number of requested runs that are not finished."""
         return sum(key not in self._runs for one in self.asked for key in one.run_keys())
 
     def metrics(self, experiment: Experiment, learner: str) -> list[Metrics]:
+        """Return the metrics of a learner, one per run."""
         return [run.learners[learner].metrics for run in self.runs(experiment)]
 
     def summary(self, experiment: Experiment) -> dict[str, dict[str, Spread]]:
-        """Mean and standard deviation of every metric, by learner."""
+        """Return mean and standard deviation of every metric, by learner and metric."""
         return {name: summarise(self.metrics(experiment, name)) for name in experiment.learner_names}
 
     def accuracy(self, experiment: Experiment, learner: str) -> Curve:
-        """The paper's accuracy curve over runs."""
+        """Return the paper's accuracy curve of a learner, averaged over runs."""
         return _curve([accuracy_curve(run.learners[learner].correct) for run in self.runs(experiment)])
 
     def sizes(self, experiment: Experiment, learner: str) -> Curve:
-        """|T| over runs."""
+        """Return |T| of a learner over time, averaged over runs."""
         return _curve([run.learners[learner].sizes for run in self.runs(experiment)])
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row for each run and learner, for a table."""
+        """Return one dict per run and learner, the rows of a table."""
         return [
             {
                 "experiment": number,
@@ -141,7 +144,7 @@ class Results:
 
     @classmethod
     def load(cls, folder: str | Path) -> Results:
-        """The results in a folder; a `DataError` if they are damaged or of another version."""
+        """Read the results of a folder; damaged files or another version raise a `DataError`."""
         folder = Path(folder)
         asked = read_index(folder)
         paths = {key: run_path(folder, key) for one in asked for key in one.run_keys()}
@@ -151,13 +154,13 @@ class Results:
 def _curve(lines: Iterable[NDArray]) -> Curve:
     found = list(lines)
     if not found:
-        raise DataError("these results hold no run of that experiment: see `experiments` for those that they have")
+        raise DataError("these results have no run of this experiment: see `experiments` for the list")
     return mean_curve(found)
 
 
 def mean_curve(lines: Sequence[NDArray]) -> Curve:
-    """Mean and deviation of lines over the samples that all have, nan left out; nan where all are nan."""
-    shortest = min(map(len, lines))  # where data are few, and some of no use, runs may differ in length
+    """Return the `Curve` of 1-D arrays, ignoring nan; it is as long as the shortest array."""
+    shortest = min(map(len, lines))  # runs differ in length if a small folder has unusable files
     array = np.array([line[:shortest] for line in lines], np.float64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -168,10 +171,12 @@ def mean_curve(lines: Sequence[NDArray]) -> Curve:
 
 
 def run_path(folder: Path, key: str) -> Path:
+    """Return the path of a run's file."""
     return folder / RUNS / f"{key}{SUFFIX}"
 
 
 def write_run(path: Path, run: Run) -> None:
+    """Write a run to a file, without its traces."""
     arrays: dict[str, NDArray] = {}
     learners: dict[str, Any] = {}
     for number, (name, one) in enumerate(run.learners.items()):
@@ -185,6 +190,7 @@ def write_run(path: Path, run: Run) -> None:
 
 
 def read_run(path: Path) -> Run:
+    """Read a run from its file; a damaged file or another version raises a `DataError`."""
     arrays, meta = read_arrays(path)
     if meta.get("format") != FORMAT:
         raise _other_version(path, meta.get("format"))
@@ -201,7 +207,7 @@ def read_run(path: Path) -> Run:
 
 
 def finished_run(folder: Path, key: str) -> Run | None:
-    """A run that is done; a damaged one is reported and counts as not done."""
+    """Return a finished run, or None if it is missing or damaged; damage raises a `DamagedRun` warning."""
     path = run_path(folder, key)
     try:
         return read_run(path)
@@ -210,12 +216,12 @@ def finished_run(folder: Path, key: str) -> Run | None:
     except OtherVersion:
         raise
     except DataError as error:
-        warnings.warn(f"{error}; the run is done again", DamagedRun, stacklevel=2)
+        warnings.warn(f"{error}; the run is repeated", DamagedRun, stacklevel=2)
         return None
 
 
 def write_index(folder: Path, asked: Sequence[Asked]) -> None:
-    """The list of what was asked for; replaced in one step."""
+    """Write the index of requested runs; the file is replaced atomically."""
     import tmlcd_core
 
     content = [
@@ -226,6 +232,7 @@ def write_index(folder: Path, asked: Sequence[Asked]) -> None:
 
 
 def read_index(folder: Path) -> list[Asked]:
+    """Read the index of requested runs; `NoResults` if there is none, `DataError` if it is damaged."""
     path = folder / INDEX
     try:
         whole = json.loads(path.read_text(encoding="utf-8"))
@@ -238,7 +245,7 @@ def read_index(folder: Path) -> list[Asked]:
             for one in whole["asked"]
         ]
     except FileNotFoundError:
-        raise NoResults(f"{folder} holds no results: there is no {INDEX} in it") from None
+        raise NoResults(f"{folder} has no results: the file {INDEX} is missing") from None
     except DataError:
         raise
     except (ValueError, KeyError, TypeError) as error:
@@ -246,7 +253,7 @@ def read_index(folder: Path) -> list[Asked]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file all or nothing."""
+    """Write a text file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
     try:
@@ -262,4 +269,4 @@ def _digest(content: Any) -> str:
 
 
 def _other_version(path: Path, found: Any) -> OtherVersion:
-    return OtherVersion(f"{path} is of another version: its format is {found!r}, this one reads {FORMAT}")
+    return OtherVersion(f"{path} has format {found!r}, but this version reads format {FORMAT}: use another folder")

@@ -1,4 +1,4 @@
-"""Test-then-train evaluation: every sample is predicted before it is learned."""
+"""Test-then-train (prequential) evaluation: every sample is predicted before it is learned."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tmlcd_core.validation import as_features, whole_number
 if TYPE_CHECKING:
     from tmlcd_core.learners import Trace
 
-INITIAL = 100  # samples that a learner is fitted on, where a stream does not say
+INITIAL = 100  # default number of samples that a learner is fitted on
 
 
 @dataclass(frozen=True)
 class LearnerRun:
-    """What one learner did in one run.
+    """Result of one learner in one run.
 
-    `correct` and `sizes` have one entry per sample; `trace` has everything, and is None for a run that was read from a
-    file.
+    `correct` and `sizes` have shape (n,), one entry per sample; `detections` and `change_points` have one entry per
+    alarm. `trace` is the full trace of the learner, None for a run read from a file.
     """
 
     correct: NDArray[np.bool_]
@@ -43,7 +43,7 @@ class LearnerRun:
 
     @classmethod
     def of(cls, trace: Trace, stream: Stream, window: int, seconds: float, has_test: bool) -> LearnerRun:
-        """Measure a trace over the stream that made it."""
+        """Return the `LearnerRun` of a trace and its stream."""
         kept = (window, stream.X.shape[1], seconds, has_test)
         return cls.measured(trace_arrays(trace, stream.y), stream.changes, stream.ends, kept, trace)
 
@@ -56,21 +56,24 @@ class LearnerRun:
         kept: tuple[int, int, float, bool],
         trace: Trace | None = None,
     ) -> LearnerRun:
-        """Measure `arrays` (correct, sizes, detections, change points); `kept` are the last fields but the trace."""
+        """Return the `LearnerRun` of recorded arrays, with its metrics.
+
+        `arrays` are correct, sizes, detections and change points; `kept` are window, n_features, seconds and has_test.
+        """
         window, n_features, seconds, has_test = kept
         metrics = evaluate(*arrays, changes, ends, n_features, window, seconds, has_test)
         return cls(*arrays, metrics, *kept, trace)
 
 
 def trace_arrays(trace: Trace, y: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-    """Correct, sizes, detections and change points of a trace."""
+    """Return correct (n,), sizes (n,), detections and change points of a trace, given the labels y (n,)."""
     correct = np.asarray(trace.predictions == y)
     return correct, np.asarray(trace.sizes, np.int32), trace.detections, trace.change_points
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of an experiment: its seed, its scenario with the classes that were drawn, and what each learner did."""
+    """Result of one run of an experiment: seed, scenario with its drawn classes, and the result of each learner."""
 
     seed: int
     scenario: Scenario
@@ -78,22 +81,24 @@ class Run:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every class that takes part."""
+        """Names of all classes in the run."""
         return self.scenario.names
 
     @property
     def changes(self) -> tuple[int, ...]:
+        """First sample of each new concept."""
         return self.scenario.changes
 
     @property
     def ends(self) -> tuple[int, ...]:
+        """Sample from which on each new concept is complete."""
         return self.scenario.ends
 
 
 def as_learner(model: Any) -> Any:
-    """A learner with `fit` and `run`: the object itself, or an adapter for a river or scikit-learn classifier."""
+    """Return a learner with `fit` and `run`: the object itself, or an adapter of a river or scikit-learn classifier."""
     if isinstance(model, type):
-        raise ConfigError(f"{model.__name__} is a class: give an object, such as {model.__name__}()")
+        raise ConfigError(f"{model.__name__} is a class: give an instance, such as {model.__name__}()")
     if hasattr(model, "fit") and hasattr(model, "run"):
         return model
     if hasattr(model, "learn_one"):
@@ -105,26 +110,26 @@ def as_learner(model: Any) -> Any:
 
         return SklearnLearner(model)
     raise ConfigError(
-        f"{model!r} is no learner: give an object with fit and run, or a classifier of river or scikit-learn"
+        f"{model!r} is not a learner: give an object with fit and run, or a classifier of river or scikit-learn"
     )
 
 
 def prequential(learner: Any, stream: Stream | tuple[Any, Any], initial: int = INITIAL) -> LearnerRun:
-    """Fit a learner on the beginning of a stream, then test and train it on the rest, sample by sample.
+    """Test-then-train evaluation: fit a learner on the start of a stream, then test and train it sample by sample.
 
     Parameters
     ----------
     learner : object
-        Anything with `fit(X, y)` and `run(X, y)`, or a classifier of river or scikit-learn.
+        Object with `fit(X, y)` and `run(X, y)`, or a classifier of river or scikit-learn.
     stream : Stream, or (X, y)
         Samples in the order of time; X has shape (n, d), y (n,).
     initial : int
-        Samples that the learner is fitted on; a `Stream` has its own.
+        Number of samples to fit on; ignored for a `Stream`, which has its own initial training set.
 
     Returns
     -------
     LearnerRun
-        With `metrics` and `trace`; its seconds are those of the run alone.
+        With `metrics` and `trace`; `seconds` excludes the initial fit.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Many runs: on all cores or on a Dask cluster, resumable, the same whatever does the work."""
+"""Sweep: run many experiments in parallel, on all cores or a Dask cluster, with resumable results."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from tmlcd_core.streams.scenario import Origin
 from tmlcd_core.streams.stream import order_labels
 from tmlcd_core.validation import whole_number
 
-RETRIES = 5  # times that a Dask task is given to another worker before it counts as failed
-DASK_TIMEOUT = 5  # s to wait for the scheduler's first answer
+RETRIES = 5  # retries of a failed Dask task
+DASK_TIMEOUT = 5  # s, connection to the scheduler
 
-Task = Experiment  # one run: its seed is in it
+Task = Experiment  # one run, with its seed
 
 
 def sweep(
@@ -46,25 +46,29 @@ def sweep(
     dask: str | None = None,
     progress: Progress = silent,
 ) -> Results:
-    """Run every experiment with each of its seeds; runs that `folder` has already are not run again.
+    """Run every experiment with each of its seeds; finished runs in `folder` are not repeated.
 
-    A run's result depends on its experiment and seed alone. Every finished run is written at once and in one step, so
-    an interrupted sweep leaves whole runs, and the same call goes on from there.
+    The result of a run depends only on its experiment and seed. Every finished run is written at once and atomically,
+    so that the same call resumes an interrupted sweep.
 
     Parameters
     ----------
-    experiments
-        What to run. All learners of a run share its distances, in one process.
-    seeds
-        Of the runs of every experiment; an experiment's own (`seed` and `runs`) unless given.
-    folder
-        Where runs are kept; nowhere unless given.
-    jobs
-        Processes; -1 is one for each core.
-    dask
-        Address of a Dask scheduler, such as tcp://192.168.0.2:8786, to do the work instead.
-    progress
-        Told after each run.
+    experiments : sequence of Experiment
+        Experiments to run. The learners of a run share one process and its distances.
+    seeds : iterable of int or None
+        Seeds of the runs; those of each experiment (`seed` and `runs`) if None.
+    folder : path or None
+        Folder for the runs; they are not saved if None.
+    jobs : int
+        Number of processes; -1 for one per core.
+    dask : str or None
+        Address of a Dask scheduler to run on instead, such as tcp://192.168.0.2:8786.
+    progress : Progress
+        Called after each run.
+
+    Returns
+    -------
+    Results
 
     Examples
     --------
@@ -72,7 +76,7 @@ def sweep(
     >>> len(sweep([experiment], jobs=1).runs(experiment))
     2
     """
-    wanted = None if seeds is None else list(dict.fromkeys(seeds))  # a seed that is named twice counts once
+    wanted = None if seeds is None else list(dict.fromkeys(seeds))  # without repeated seeds
     if not experiments or wanted == []:
         raise ConfigError("nothing to run: give at least one experiment and one seed")
     if jobs != -1:
@@ -83,7 +87,7 @@ def sweep(
         try:
             write_index(place, _with_earlier(place, asked))
         except OSError as error:
-            raise DataError(f"{place} cannot be used ({error.strerror}): choose another folder") from error
+            raise DataError(f"{place} cannot be written ({error.strerror}): choose another folder") from error
     runs: dict[str, Run] = {}
     todo: dict[str, Task] = {}
     for key, task in ((k, task) for a in asked for k, task in a.tasks()):
@@ -109,7 +113,7 @@ def sweep(
 
 
 def _with_earlier(folder: Path, asked: list[Asked]) -> list[Asked]:
-    """What this folder was asked for before, and what it is asked for now; runs on other data are forgotten."""
+    """Merge the folder's index with the new request; earlier seeds on different data are dropped."""
     try:
         found = read_index(folder)
     except NoResults:
@@ -126,7 +130,7 @@ def _with_earlier(folder: Path, asked: list[Asked]) -> list[Asked]:
 
 
 def run_task(task: Task) -> Run:
-    """One run, without its traces; its distances are of no use to the next one."""
+    """Return the `Run` of one task, without its traces; clear the distance cache, since no other run can use it."""
     from tmlcd_core.knn.distances import distance_cache
 
     try:
@@ -137,13 +141,13 @@ def run_task(task: Task) -> Run:
 
 
 def run_packed(number: int, packed: bytes) -> tuple[int, Run]:
-    """One run in another process: the learners and drifts that were registered come with it."""
+    """Run a task packed by `plugins.pack` in a worker process; return its number and its `Run`."""
     return number, run_task(unpack(packed))
 
 
 @contextmanager
 def _finished(todo: list[Task], jobs: int, dask: str | None) -> Iterator[Iterator[tuple[int, Run]]]:
-    """Runs as they come in, each with its number in `todo`; leaving it stops the rest."""
+    """Context of an iterator over (index in `todo`, finished run); leaving it cancels the other runs."""
     if dask is not None:
         with _dask_runs(todo, dask) as found:
             yield found
@@ -158,10 +162,10 @@ def _finished(todo: list[Task], jobs: int, dask: str | None) -> Iterator[Iterato
 
 
 def parallel(function: Callable[..., Any], arguments: list[tuple], jobs: int) -> Any:
-    """A generator of results as they are ready, from worker processes that each compute on one thread."""
+    """Return a generator of results in the order of completion, from single-threaded worker processes."""
     from joblib import Parallel, delayed, parallel_config
 
-    # Loky replaces a worker that has grown by 300 MB, as one does that keeps the utterances of 32 words: no harm.
+    # Loky restarts a worker that has grown by 300 MB, such as one that caches the clips of 32 words: harmless.
     warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
     with parallel_config("loky", inner_max_num_threads=1), interrupts_ignored():
         work = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="3 * n_jobs")
@@ -177,7 +181,7 @@ def _dask_runs(todo: list[Task], address: str) -> Iterator[Iterator[tuple[int, R
         client = Client(address, timeout=DASK_TIMEOUT, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise ConfigError(
-            f"no Dask scheduler answers at {address!r} ({error}); start one with `dask scheduler`"
+            f"cannot connect to a Dask scheduler at {address!r} ({error}); start one with `dask scheduler`"
         ) from error
     with client:
         options = {"retries": RETRIES, "pure": False}
@@ -189,7 +193,7 @@ def _dask_runs(todo: list[Task], address: str) -> Iterator[Iterator[tuple[int, R
 
 
 def make_features(tasks: Sequence[Task], jobs: int, progress: Progress = silent) -> None:
-    """Make the features that the runs will look for, each once, so that no two processes make the same."""
+    """Compute and cache all features that the runs need, so that no two processes compute the same ones."""
     feature_pools: dict[str, FeaturePool] = {}
     needs: dict[tuple[str, str], dict[tuple[str, Origin], tuple[Task, int]]] = {}
     for task in tasks:
@@ -202,7 +206,7 @@ def make_features(tasks: Sequence[Task], jobs: int, progress: Progress = silent)
             continue
         order = order_labels(task.drawn(feature_pool), task.seed)
         for origin in order.origins:
-            # All that is made of one word is one piece of work: the word is then spoken once.
+            # One task per word, so that its clips are synthesised only once.
             counts = needs.setdefault((task.data, origin.word), {})
             n = max(order.needed[origin.word], counts.get((way, origin), (task, 0))[1])
             counts[way, origin] = (task, n)

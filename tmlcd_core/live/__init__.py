@@ -1,4 +1,4 @@
-"""Live trials: teach words by voice, judge the answers, change what they mean, and watch the learners follow."""
+"""Live sessions: teach words by voice, judge the predictions, start a drift, and watch the learners adapt."""
 
 from tmlcd_core.live.answers import Answer, Ballot, Guide, LiveCurve, Outcome, Verdict
 from tmlcd_core.live.drifts import FAULTS, LIVE_DRIFTS

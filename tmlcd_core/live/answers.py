@@ -1,4 +1,4 @@
-"""What a live session says: its answers, what a judgement did, how the curves stand, what a drift will do."""
+"""Result types of a live session: predictions, effects of a judgement, curves, and instructions for a drift."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from tmlcd_core.features.voice import Take
 
 @dataclass(frozen=True)
 class Ballot:
-    """What one learner makes of a take."""
+    """Prediction of one learner for a take, with its votes."""
 
     prediction: str
-    votes: dict[str, float]  # how near each word is, as shares: its nearest take votes with 1 / distance^16
+    votes: dict[str, float]  # share of each word: its nearest take votes with weight 1 / distance^16
     confidence: float  # the predicted word's share, 0..1
     nearest: tuple[tuple[str, float], ...]  # id and distance of the stored takes, nearest first
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a session says to a take; `id` is the take's."""
+    """Predictions of all learners for a take; `id` is the id of the take."""
 
     id: str
-    take: Take  # as it was heard: with the simulated fault, if there is one
+    take: Take  # with the simulated fault, if there is one
     ballots: dict[str, Ballot]  # by learner
-    seconds: float  # the model's own part: features and predictions
+    seconds: float  # time for features and predictions
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one learner did with a judged answer: test, then train."""
+    """Test-then-train result of one learner for a judged answer."""
 
     prediction: str
     right: bool
     alarm: bool
-    change_point: str | None  # id of the first answer of the new concept, as estimated at the alarm
-    forgotten: tuple[str, ...]  # ids of the takes dropped from T by the alarm
+    change_point: str | None  # id of the first answer of the new concept, estimated at the alarm
+    forgotten: tuple[str, ...]  # ids of the takes that the alarm removed from T
     stored: int  # |T| afterwards
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a judgement did, learner by learner."""
+    """Result of a judgement, by learner."""
 
     id: str
     word: str
@@ -53,19 +53,19 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Guide:
-    """What to do for a drift, and when the alarm is to be expected."""
+    """Instructions for a drift, and the expected time of the alarm."""
 
     kind: str
-    sentence: str  # what to do from now on
-    expectation: str  # what will happen
-    between: tuple[int, int] | None  # judged answers from now on, four cases of five; None where no alarm is expected
-    accuracy_after: float  # that the expectation reckons with
-    often: str | None  # the word to mean every second time, where one has changed or is new
+    sentence: str  # what the user does from now on
+    expectation: str  # what is expected to happen
+    between: tuple[int, int] | None  # judged answers until the alarm, 80 % interval; None if no alarm is expected
+    accuracy_after: float  # assumed by the expectation
+    often: str | None  # changed or new word, to be said every second time
 
 
 @dataclass(frozen=True, eq=False)
 class LiveCurve:
-    """One learner over the judged answers, one value each; alarms, change points and drifts count answers from 0."""
+    """Curves of one learner over the judged answers, shape (n,); alarms, change points and drifts are indices."""
 
     answers: tuple[str, ...]  # ids
     correct: NDArray[np.bool_]
@@ -75,5 +75,5 @@ class LiveCurve:
     threshold: float  # h; nan without a test
     alarms: tuple[int, ...]
     change_points: tuple[int, ...]
-    forgotten: tuple[tuple[str, ...], ...]  # ids of the takes that each alarm dropped from T
-    drifts: tuple[int, ...]  # answers before each drift that was ordered
+    forgotten: tuple[tuple[str, ...], ...]  # ids of the takes that each alarm removed from T
+    drifts: tuple[int, ...]  # number of answers before each drift

@@ -1,4 +1,4 @@
-"""Drifts to order: what the visitor is to do, and when the test can be expected to notice."""
+"""Drifts of a live session: instructions for the user, and the expected detection delay."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from tmlcd_core.validation import real_number
 if TYPE_CHECKING:
     from tmlcd_core.live.session import LiveSession
 
-COVERED = ("muffled", 0.7)  # a hand over the microphone, for the expectation: all above 1 kHz goes
-EVERY = 2  # answers: once in so many the changed word is said; said as seldom as the others it is noticed late
-HARMLESS = 0.08  # a smaller drop is expected to go unnoticed
+COVERED = ("muffled", 0.7)  # effect and strength that stand for a hand over the microphone: low-pass at 1 kHz
+EVERY = 2  # answers: the changed word is said once in EVERY answers, since a rare change is detected late
+HARMLESS = 0.08  # drop in accuracy; a smaller one is not expected to raise an alarm
 FAULTS = tuple(name for name, effect in EFFECTS.items() if effect.kind == "audio")
 LIVE_DRIFTS = ("class-change", "new-word", "cover", "speaker", "fault", "end")
 
 Event = dict[str, Any]
-Planned = tuple[Event, str, float, str]  # event, what to do, accuracy after, why
+Planned = tuple[Event, str, float, str]  # event, instruction, accuracy after, reason
 
 
 def describe_drift(session: LiveSession, kind: str, what: Mapping[str, Any]) -> tuple[Event, Guide]:
-    """The event of a drift, and the guide through it."""
+    """Return the event of a drift, and its `Guide`; `what` are the arguments of the kind of drift."""
     plans: dict[str, Callable[..., Planned]] = {
         "class-change": _class_change,
         "new-word": _new_word,
@@ -51,7 +51,7 @@ def describe_drift(session: LiveSession, kind: str, what: Mapping[str, Any]) -> 
 
 
 def in_force(events: Sequence[Event], kind: str) -> list[Event]:
-    """The drifts of a kind since all was last as at first, the newest first."""
+    """Return the active drifts of a kind, newest first: those after the last "end"."""
     drifts = (event for event in reversed(events) if event["do"] == "drift")
     return [event for event in takewhile(lambda event: event["kind"] != "end", drifts) if event["kind"] == kind]
 
@@ -62,14 +62,11 @@ def _class_change(session: LiveSession, old: str, new: str) -> Planned:
     session._known(old)
     new = clean_name(new)
     if new == old:
-        raise ConfigError(f"{new!r} for {old!r} is no change: choose another word to say")
+        raise ConfigError(f"{new!r} is the same word as {old!r}: choose another word")
     event = {"do": "drift", "kind": "class-change", "old": old, "new": new}
-    sentence = (
-        f"From now on say “{new}” where you said “{old}”, and that every second time. "
-        f"The right answer to it is still “{old}”."
-    )
+    sentence = f"From now on say “{new}” instead of “{old}”, every second time. The correct answer is still “{old}”."
     after = _accuracy_now(session) * (1 - 1 / EVERY)
-    return event, sentence, after, f"every second word is wrong, unless “{new}” is taken for “{old}” from the start"
+    return event, sentence, after, f"every second word is wrong, unless “{new}” is recognised as “{old}” from the start"
 
 
 def _new_word(session: LiveSession, word: str) -> Planned:
@@ -77,23 +74,23 @@ def _new_word(session: LiveSession, word: str) -> Planned:
 
     name = clean_name(word)
     event = {"do": "drift", "kind": "new-word", "word": name}
-    sentence = f"From now on say “{name}” every second time, and tell its name when you are asked."
+    sentence = f"From now on say “{name}” every second time, and select “{name}” as the correct answer."
     after = _accuracy_now(session) * (1 - 1 / EVERY)
     return event, sentence, after, "every second word is unknown"
 
 
 def _cover(session: LiveSession) -> Planned:
     event = {"do": "drift", "kind": "cover"}
-    sentence = "Cover the microphone with your hand, and go on saying the words."
+    sentence = "Cover the microphone with your hand, and continue to say the words."
     after, tried = _accuracy_through(session, *COVERED)
-    return event, sentence, after, f"as for the taught takes when muffled: {tried}"
+    return event, sentence, after, f"estimated from the taught takes, muffled: {tried}"
 
 
 def _speaker(session: LiveSession) -> Planned:
     event = {"do": "drift", "kind": "speaker"}
-    sentence = "Let somebody else speak from now on."
+    sentence = "From now on another person speaks."
     after = (_accuracy_now(session) + 1 / len(session.words)) / 2
-    return event, sentence, after, "an assumption, half-way to guessing: it depends on how alike the two voices are"
+    return event, sentence, after, "assumed half-way to random guessing; it depends on how similar the two voices are"
 
 
 def _fault(session: LiveSession, effect: str, strength: float = 1.0) -> Planned:
@@ -101,19 +98,20 @@ def _fault(session: LiveSession, effect: str, strength: float = 1.0) -> Planned:
         raise ConfigError(f"there is no fault {effect!r}; there are {', '.join(FAULTS)}")
     strength = real_number("strength", strength, 0.0, 1.0)
     event = {"do": "drift", "kind": "fault", "effect": effect, "strength": strength}
-    sentence = f"From now on every take goes through “{effect}” at strength {strength:g}. {EFFECTS[effect].explanation}"
+    how = EFFECTS[effect].explanation
+    sentence = f"From now on every take gets the effect “{effect}” with strength {strength:g}. {how}"
     after, tried = _accuracy_through(session, effect, strength)
-    return event, sentence, after, f"as for the taught takes with it: {tried}"
+    return event, sentence, after, f"estimated from the taught takes with this effect: {tried}"
 
 
 def _end(session: LiveSession) -> Planned:
     event = {"do": "drift", "kind": "end"}
-    sentence = "All is as it was at first: the words mean what they meant, the microphone is free."
-    return event, sentence, _accuracy_now(session), "what was learned in between may be wrong now"
+    sentence = "The drift has ended. Use the words and the microphone as at the start."
+    return event, sentence, _accuracy_now(session), "samples learned during the drift may be wrong now"
 
 
 def _accuracy_now(session: LiveSession) -> float:
-    """The test's own estimate v0, or before the warm-up the accuracy that the settings assume."""
+    """Accuracy before the change (v0) estimated by the test; before its warm-up, the accuracy of the settings."""
     if session.started:
         for name in session.learners:
             detector = session.model(name).detector_
@@ -124,15 +122,15 @@ def _accuracy_now(session: LiveSession) -> float:
 
 
 def _accuracy_through(session: LiveSession, effect: str, strength: float) -> tuple[float, str]:
-    """Share of the taught takes that are still told right when heard so, each by the others; tried once."""
+    """Leave-one-out accuracy of the taught takes with an effect, and a text for the guide; cached."""
     taught = [(event["take"], event["word"]) for event in session.events if event["do"] == "teach"]
     if len(taught) < 2:
-        return session.settings.accuracy, "too few to try"
+        return session.settings.accuracy, "too few takes"
     tried = (session.extractor, session.settings.k, session.settings.weights, effect, strength, *taught)
     if tried not in session._tried:
         session._tried[tried] = _right_through(session, effect, strength, taught)
     right = session._tried[tried]
-    return right / len(taught), f"{right} of {len(taught)} right"
+    return right / len(taught), f"{right} of {len(taught)} correct"
 
 
 def _right_through(session: LiveSession, effect: str, strength: float, taught: list[tuple[str, str]]) -> int:
@@ -149,12 +147,12 @@ def _right_through(session: LiveSession, effect: str, strength: float, taught: l
 
 
 def heard_through(take: Take, effect: str, strength: float, number: int, seed: int = 0) -> Take:
-    """The take as a faulty microphone would have heard it."""
+    """Return the take with an audio effect applied, like the recording of a faulty microphone."""
     changed = EFFECTS[effect](take.samples[None], strength, seed=seed, indices=[number], sample_rate=VOICE_RATE)[0]
     remark = f"heard through “{effect}”"
     try:
         heard = open_take((changed, VOICE_RATE))
-    except AudioError:  # nothing stands out any more: the learners are to fail on it, not the recorder
+    except AudioError:  # no word found: keep the take, so that the learners fail on it, not the recorder
         return restore_take(in_steps(changed), take.start, take.stop, (remark,))
     return restore_take(heard.samples, heard.start, heard.stop, (remark, *heard.remarks))
 
@@ -162,21 +160,21 @@ def heard_through(take: Take, effect: str, strength: float, number: int, seed: i
 def _expect(session: LiveSession, before: float, after: float, why: str) -> tuple[str, tuple[int, int] | None]:
     watching = [name for name in session.learners if name != "cit"]
     if not watching:
-        return "No alarm: Condensing-in-Time has no test, it only learns from its errors.", None
-    reason = f"The accuracy should go from about {before:.2f} to {after:.2f} ({why})."
+        return "No alarm: Condensing-in-Time has no change-detection test. It only learns from its errors.", None
+    reason = f"The accuracy is expected to change from about {before:.2f} to {after:.2f} ({why})."
     if after > before - HARMLESS:
-        return f"{reason} That is too little for an alarm to be expected.", None
+        return f"{reason} This change is too small for an alarm.", None
     settings = session.settings
     if (waiting := settings.warmup - session.judged) > 0:
-        text = f"Better end this drift, judge {waiting} more answers, and begin again."
-        return f"Too early for an alarm: the test does not know yet how good the answers were. {text}", None
-    rest = (session.judged - settings.warmup) % settings.batch  # answers of the batch that is being filled
+        text = f"End this drift, judge {waiting} more answers, and start it again."
+        return f"Too early for an alarm: the test has not estimated the accuracy yet. {text}", None
+    rest = (session.judged - settings.warmup) % settings.batch  # answers in the current batch
     delay = settings.delay(round(after, 2), round(before, 2))
     low, high = delay.usual[0], delay.usual[1] + (settings.batch if rest else 0)
-    text = f"{reason} The alarm is then expected between {low} and {high} answers from now"
+    text = f"{reason} The alarm is expected {low} to {high} answers from now"
     if delay.missed >= 0.01:
-        text += f"; in {delay.missed:.0%} of such cases none comes within {settings.horizon}"
+        text += f"; in {delay.missed:.0%} of cases there is no alarm within {settings.horizon} answers"
     text += "."
     if "hybrid" in watching:
-        text += " Hybrid also learns from every error: it may have recovered before its test is sure."
+        text += " Hybrid also learns from every error, so it may recover before its test raises an alarm."
     return text, (low, high)

@@ -1,4 +1,4 @@
-"""A session on disk: a zip of one JSON text and 16-bit wavs, each with its digest. No pickle, nothing trusted."""
+"""Session file: a zip of a JSON log and 16-bit WAV files, with SHA-256 digests. Files are untrusted input."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from tmlcd_core.validation import one_line, one_of, real_number, shown, whole_nu
 FORMAT, VERSION = "tmlcd-session", 1
 LOG, DIGEST, SOUNDS = "session.json", "session.sha256", "takes/"
 LARGEST_LOG = 2**20  # bytes
-DEEPEST = 4  # objects and lists of the log within each other
+DEEPEST = 4  # nesting of objects and lists in the log
 TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|$)|[][{}]', re.DOTALL)  # strings and brackets of JSON
 LARGEST_SOUND = round(2 * (LONGEST_TAKE + 1) * VOICE_RATE) + 4_096
 LARGEST_FILE = 64 * 2**20
 MOST_EVENTS = 2 * MOST_TAKES + MOST_WORDS + MOST_DRIFTS
-MOST_REMARKS, LONGEST_REMARK = 10, 200  # of a take; characters
-KEYS: dict[str, tuple[str, ...]] = {  # of each kind of event, beside "do"
+MOST_REMARKS, LONGEST_REMARK = 10, 200  # remarks per take; characters
+KEYS: dict[str, tuple[str, ...]] = {  # keys of each kind of event, besides "do"
     "word": ("word",),
     "teach": ("take", "word"),
     "say": ("take",),
@@ -56,7 +56,7 @@ UNSAFE = re.compile(r'[\\/:*?"<>|\x00-\x1f]')
 
 
 def write_session(session: LiveSession) -> bytes:
-    """The bytes of a session's file; the same session always gives the same."""
+    """Return the bytes of a session file; deterministic."""
     takes = {
         name: {"start": take.start, "stop": take.stop, "remarks": take.remarks, "sha256": take.digest}
         for name, take in session.takes.items()
@@ -80,9 +80,9 @@ def write_session(session: LiveSession) -> bytes:
 
 
 def read_session(data: bytes) -> LiveSession:
-    """Read a session from the bytes of its file; anything else is a DataError in one sentence.
+    """Return the session of a session file's bytes; an invalid file raises a `DataError` in one sentence.
 
-    Everything is checked as the page would have it, and nothing is computed: no features, no calibration.
+    All values are validated against the limits of the page; no features and no calibration are computed.
     """
     try:
         log, sounds = _unpack(data)
@@ -91,11 +91,11 @@ def read_session(data: bytes) -> LiveSession:
         raise
     except (TmlcdError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         why = one_line(str(error))
-        raise DataError(f"the session file was edited and makes no sense ({why}): take another copy") from error
+        raise DataError(f"the session file was edited and is invalid ({why}): use another copy") from error
 
 
 def zip_takes(session: LiveSession) -> bytes:
-    """Every take that has a word as a wav in the folder of that word."""
+    """Return a zip with a folder of WAV files for each word: taught takes and judged answers."""
     folders: dict[str, str] = {}
     for word in session.words:
         name = UNSAFE.sub("-", word).lstrip("._ ").rstrip(". ") or "word"
@@ -112,7 +112,7 @@ def zip_takes(session: LiveSession) -> bytes:
 
 
 def _zip(files: dict[str, bytes], packing: int = zipfile.ZIP_STORED) -> bytes:
-    """Not packed unless told: that saves a fifth of a noisy recording, and takes up to a second after every answer."""
+    """Bytes of a zip; uncompressed by default, since compression saves only a fifth and takes up to a second."""
     with zipfile.ZipFile(buffer := io.BytesIO(), "w") as archive:
         for name, content in files.items():
             info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
@@ -123,63 +123,69 @@ def _zip(files: dict[str, bytes], packing: int = zipfile.ZIP_STORED) -> bytes:
 
 
 def _unpack(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The log and the sounds by take; sizes are looked at before anything is read."""
+    """Log and WAV bytes by take; sizes are checked before anything is decompressed."""
     if len(data) > LARGEST_FILE:
-        raise DataError(f"{len(data) / 2**20:.0f} MB is no session file: those have at most {LARGEST_FILE >> 20}")
+        raise DataError(
+            f"{len(data) / 2**20:.0f} MB is too large for a session file: the maximum is {LARGEST_FILE >> 20} MB"
+        )
     if not data.startswith(b"PK"):
-        raise DataError("this is no session file: choose one that the page Microphone has saved")
+        raise DataError("this is not a session file: choose a file saved by the page Microphone")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = {member.filename: member for member in archive.infolist()}
             if LOG not in members or DIGEST not in members:
-                raise DataError("this zip is no session file: choose one that the page Microphone has saved")
+                raise DataError("this zip is not a session file: choose a file saved by the page Microphone")
             if len(members) != len(archive.infolist()) or len(members) > MOST_TAKES + 2:
-                raise DataError(f"the session file holds {len(archive.infolist())} parts, too many or some twice")
+                raise DataError(
+                    f"the session file has {len(archive.infolist())} members, too many or repeated: use another copy"
+                )
             text = _part(archive, members.pop(LOG), LARGEST_LOG)
             digest = _part(archive, members.pop(DIGEST), 64)
             if hashlib.sha256(text).hexdigest().encode() != digest:
-                raise DataError("the session file was edited or damaged: its digest does not match; take another copy")
+                raise DataError("the session file was edited or damaged: its digest does not match; use another copy")
             log = _parse(text)
             if not isinstance(log, dict) or log.get("format") != FORMAT:
-                raise DataError("this zip is no session file: choose one that the page Microphone has saved")
+                raise DataError("this zip is not a session file: choose a file saved by the page Microphone")
             if log.get("version") != VERSION:
                 raise DataError(
-                    f"the session file is of version {shown(log.get('version'))}; this program reads {VERSION}"
+                    f"the session file has version {shown(log.get('version'))}; this program reads version {VERSION}"
                 )
             wanted = {f"{SOUNDS}{name}.wav": name for name in log["takes"]}
             if set(members) != set(wanted):
                 odd = sorted(set(members) ^ set(wanted))[0]
                 raise DataError(
-                    f"the session file is not whole: {shown(odd)} is missing or too many; take another copy"
+                    f"the session file is incomplete: {shown(odd)} is missing or unexpected; use another copy"
                 )
             return log, {wanted[name]: _part(archive, member, LARGEST_SOUND) for name, member in members.items()}
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError) as error:
         why = one_line(str(error))
-        raise DataError(f"the session file is damaged or was cut ({why}): take another copy") from error
+        raise DataError(f"the session file is damaged or truncated ({why}): use another copy") from error
 
 
 def _parse(data: bytes) -> Any:
-    """Parse JSON without NaN and infinities, and nested no deeper than a log is."""
+    """Parse JSON without NaN and infinity, with limited nesting."""
     text = data.decode()
     depth = 0
     for token in TOKENS.finditer(text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
         if depth > DEEPEST:
-            raise DataError(f"the session file's log is nested deeper than {DEEPEST} levels: take another copy")
+            raise DataError(f"the session file's log is nested deeper than {DEEPEST} levels: use another copy")
     return json.loads(text, parse_constant=_no_number)
 
 
 def _no_number(name: str) -> None:
-    raise DataError(f"the session file holds {name}, which is no number: take another copy")
+    raise DataError(f"the session file contains {name}, which is not a number: use another copy")
 
 
 def _part(archive: zipfile.ZipFile, member: zipfile.ZipInfo, largest: int) -> bytes:
     if member.file_size > largest or member.flag_bits & 1 or member.compress_type not in (0, zipfile.ZIP_DEFLATED):
-        raise DataError(f"{shown(member.filename)} in the session file is too large or packed in an unusual way")
+        raise DataError(
+            f"{shown(member.filename)} in the session file is too large or has an unsupported format: use another copy"
+        )
     with archive.open(member) as part:
         content = part.read(largest + 1)
     if len(content) > largest:
-        raise DataError(f"{shown(member.filename)} in the session file is larger than it says: take another copy")
+        raise DataError(f"{shown(member.filename)} in the session file is larger than declared: use another copy")
     return content
 
 
@@ -187,18 +193,18 @@ def _restore(log: dict[str, Any], sounds: dict[str, bytes]) -> LiveSession:
     words, takes, learners = log["words"], log["takes"], log["learners"]
     if not isinstance(words, list) or not FEWEST_WORDS <= len(words) <= MOST_WORDS:
         raise DataError(
-            f"the session file names the words {shown(words)}: a session has {FEWEST_WORDS} to {MOST_WORDS}"
+            f"the session file has the words {shown(words)}: a session has {FEWEST_WORDS} to {MOST_WORDS} words"
         )
     if any(clean_name(word) != word for word in words):
-        raise DataError(f"the session file names the words {shown(words)}, which no session has: take another copy")
+        raise DataError(f"the session file has invalid words {shown(words)}: use another copy")
     if not isinstance(learners, list):
-        raise DataError(f"the session file has the learners {shown(learners)}: take another copy")
+        raise DataError(f"the session file has invalid learners {shown(learners)}: use another copy")
     settings = LiveSettings(**log["settings"])
     extractor = one_of("extractor", log["extractor"], VOICE_EXTRACTORS)
     session = LiveSession(words, extractor, learners, settings, whole_number("seed", log["seed"], 0, 2**32))
     for name in takes:
         if not re.fullmatch(r"t[1-9][0-9]{0,6}", name):
-            raise DataError(f"the session file has a take called {shown(name)}: take another copy")
+            raise DataError(f"the session file has an invalid take name {shown(name)}: use another copy")
     session.number = whole_number("number", log["number"], max((int(name[1:]) for name in takes), default=0), 10**7)
     session.events = _events(log["events"], words, takes)
     session.takes = {name: _take(name, sounds[name], about) for name, about in takes.items()}
@@ -209,19 +215,21 @@ def _take(name: str, sound: bytes, about: dict[str, Any]) -> Take:
     try:
         with wave.open(io.BytesIO(sound)) as file:
             if (file.getnchannels(), file.getsampwidth(), file.getframerate()) != (1, 2, VOICE_RATE):
-                raise DataError(f"take {name} is not mono, 16 bit, {VOICE_RATE} Hz: take another copy of the file")
+                raise DataError(
+                    f"take {name} is not mono, 16 bit, {VOICE_RATE} Hz: use another copy of the session file"
+                )
             steps = np.frombuffer(file.readframes(file.getnframes()), "<i2")
     except (wave.Error, EOFError) as error:
-        raise DataError(f"take {name} is damaged ({error}): take another copy of the session file") from error
+        raise DataError(f"take {name} is damaged ({error}): use another copy of the session file") from error
     seconds = len(steps) / VOICE_RATE
     start = real_number("start", about["start"], 0.0, seconds)
     stop = real_number("stop", about["stop"], start, seconds + 0.05)
     remarks = about["remarks"]
     if not isinstance(remarks, list) or len(remarks) > MOST_REMARKS or not all(map(_is_remark, remarks)):
-        raise DataError(f"take {name} has the remarks {shown(remarks)}: take another copy of the session file")
+        raise DataError(f"take {name} has invalid remarks {shown(remarks)}: use another copy of the session file")
     take = restore_take((steps / FULL_SCALE).astype(np.float32), start, stop, tuple(remarks))
     if take.digest != about["sha256"] or stop <= start:
-        raise DataError(f"take {name} was changed: its digest does not match; take another copy of the session file")
+        raise DataError(f"take {name} was changed: its digest does not match; use another copy of the session file")
     return take
 
 
@@ -230,24 +238,24 @@ def _is_remark(remark: Any) -> bool:
 
 
 def _events(events: Any, words: list[str], takes: Iterable[str]) -> list[Event]:
-    """Check the events: each with its own keys, in an order in which they can have happened."""
+    """Validate the events: the keys of each, and a possible order."""
     if not isinstance(events, list) or len(events) > MOST_EVENTS:
-        raise DataError("the session file has no list of events, or too long a one: take another copy")
-    done: dict[str, list[str]] = {name: [] for name in takes}  # what happened to each take
-    named: list[str] = []  # words that came after the others
+        raise DataError("the session file has no list of events, or too many events: use another copy")
+    done: dict[str, list[str]] = {name: [] for name in takes}  # events of each take
+    named: list[str] = []  # words added later
     fitted: set[str] = set()  # words taught before the first judgement
     judged = drifts = 0
     for number, event in enumerate(events):
         do = event["do"]
         keys = ("kind", *DRIFT_KEYS[event["kind"]]) if do == "drift" else KEYS[do]
         if set(event) != {"do", *keys}:
-            raise DataError(f"event {number} of the session file has the keys {shown(list(event))}")
+            raise DataError(f"event {number} of the session file has invalid keys {shown(list(event))}")
         for key in {"word", "old"} & set(keys):
             if event[key] not in words:
-                raise DataError(f"event {number} of the session file is about {shown(event[key])}, none of its words")
+                raise DataError(f"event {number} of the session file has the unknown word {shown(event[key])}")
         if "take" in keys:
             if done[event["take"]] != (["say"] if do == "judge" else []):
-                raise DataError(f"event {number} of the session file cannot have happened: {do} {event['take']}")
+                raise DataError(f"event {number} of the session file is not possible: {do} {event['take']}")
             done[event["take"]].append(do)
         if do == "drift":
             drifts += 1
@@ -258,12 +266,12 @@ def _events(events: Any, words: list[str], takes: Iterable[str]) -> list[Event]:
         if do == "teach" and not judged:
             fitted.add(event["word"])
     if idle := [name for name, what in done.items() if not what]:
-        raise DataError(f"the session file holds takes that nothing happened to: {', '.join(idle[:5])}")
+        raise DataError(f"the session file has takes without events: {', '.join(idle[:5])}")
     if drifts > MOST_DRIFTS or len(set(named)) < len(named):
-        raise DataError(f"the session file has {drifts} drifts, or names a word twice: take another copy")
+        raise DataError(f"the session file has {drifts} drifts, or repeats a word: use another copy")
     late = [word for word in words if word not in fitted and word not in named]
     if judged and (late or not fitted):
-        raise DataError(f"the session file has answers that were judged before {shown(late or words)} was taught")
+        raise DataError(f"the session file has answers judged before {shown(late or words)} was taught")
     return [dict(event) for event in events]
 
 
@@ -271,8 +279,8 @@ def _check_drift(event: Event) -> None:
     from tmlcd_core.live.drifts import FAULTS
 
     if event["kind"] == "class-change" and (clean_name(event["new"]) != event["new"] or event["new"] == event["old"]):
-        raise DataError(f"the session file has {shown(event['new'])} said for {shown(event['old'])}")
+        raise DataError(f"the session file has an invalid change from {shown(event['old'])} to {shown(event['new'])}")
     if event["kind"] == "fault":
         if event["effect"] not in FAULTS:
-            raise DataError(f"the session file has a fault {shown(event['effect'])}, which there is not")
+            raise DataError(f"the session file has the unknown fault {shown(event['effect'])}")
         real_number("strength", event["strength"], 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""A live session for the STM32: its takes through the paper's chain, which is the one that the firmware has."""
+"""Export of a live session to an STM32: its takes with the paper's features, which the firmware uses."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from tmlcd_core.knn import TinyKNN
 from tmlcd_core.live.session import LiveSession
 from tmlcd_core.mcu import Board, Firmware, FirmwareConfiguration, export_firmware, find_board, largest_store
 
-SMALLEST_STORE = "uint8"  # the type of T with which the most takes fit
+SMALLEST_STORE = "uint8"  # data type of T with room for the most takes
 
 
 @dataclass(frozen=True)
 class SessionProject:
-    """A session's learner as a C project, and how its features compare with those of the page."""
+    """C project of a session's learner, and the accuracy of its features compared with those of the page."""
 
     firmware: Firmware
     stored: int  # takes in T
-    accuracy_board: float  # share of the session's takes that the others tell right through the paper's filter
-    accuracy_page: float  # the same through the session's own extractor
+    accuracy_board: float  # leave-one-out accuracy of the takes with the paper's features
+    accuracy_page: float  # leave-one-out accuracy with the session's extractor
     remark: str  # one sentence on the difference
 
     def zip(self) -> bytes:
+        """Return the project as a zip."""
         return self.firmware.zip()
 
 
@@ -39,9 +40,25 @@ def session_project(
     layout: str = "streamed",
     store: str = "auto",
 ) -> SessionProject:
-    """The session's learner, replayed on the paper's features of the aligned words, as a C project for a board.
+    """Export a session's learner as a C project, after replaying the session with the paper's features.
 
-    T (and W) get as much room as the session's settings ask for and the board has.
+    Parameters
+    ----------
+    session : LiveSession
+        Session in which every word has a take.
+    board : str or Board
+        Target board.
+    learner : str
+        "cit", "active" or "hybrid".
+    sample_rate : int
+        22,050 or 4,410 Hz.
+    layout, store : str
+        Buffer layout and data type of T, as in `export_firmware`. T and W have the size of the session's settings,
+        or the largest that fits the board.
+
+    Returns
+    -------
+    SessionProject
     """
     device = find_board(board) if isinstance(board, str) else board
     labels = session.labels()
@@ -57,9 +74,7 @@ def session_project(
     model = session.through(dict(zip(takes, X, strict=True)), (learner,), settings).model(learner)
     bound = size if learner == "cit" else None
     if bound is not None and len(model) > bound:
-        raise DataError(
-            f"T holds {len(model)} takes and the {device.title} has room for {bound}: choose a larger board"
-        )
+        raise DataError(f"T has {len(model)} takes, but the {device.title} has room for {bound}: choose a larger board")
     firmware = export_firmware(
         model,
         extractor,
@@ -73,15 +88,15 @@ def session_project(
     on_board = leave_one_out(X, words)
     on_page = leave_one_out(session.voice.transform([session.takes[take] for take in takes]), words)
     remark = (
-        f"The board hears through the paper's filter, the page through “{session.voice.title}”: of the session's "
-        f"{len(takes)} takes the others tell {on_board:.0%} right on the board and {on_page:.0%} on the page. "
-        f"Feed it clips that begin with the word. {firmware.in_words()}."
+        f"The board uses the paper's filter, the page uses “{session.voice.title}”. Leave-one-out accuracy over the "
+        f"{len(takes)} takes: {on_board:.0%} on the board, {on_page:.0%} on the page. "
+        f"Each clip must begin with the word. {firmware.in_words()}."
     )
     return SessionProject(firmware, len(model), on_board, on_page, remark)
 
 
 def leave_one_out(X: NDArray[np.float32], words: NDArray) -> float:
-    """Share of the samples whose nearest other sample has the same label.
+    """Return the leave-one-out accuracy of a 1-NN; X has shape (n, d), words (n,).
 
     >>> leave_one_out(np.array([[0.0], [0.1], [1.0]], np.float32), np.array(["a", "a", "b"]))
     0.6666666666666666
@@ -95,7 +110,7 @@ def leave_one_out(X: NDArray[np.float32], words: NDArray) -> float:
 
 
 def _room(session: LiveSession, board: Board, learner: str, extractor: Extractor, layout: str, store: str) -> int:
-    """Takes that T may hold: what the settings ask for, or what fits."""
+    """Size of T: as in the settings, or the largest that fits."""
     asked = session.settings.window if learner == "active" else session.settings.max_size
     configuration = FirmwareConfiguration(
         samples=asked,

@@ -1,4 +1,4 @@
-"""A live session: words taught by voice, answers judged, drifts to order. It is its log, and everything follows."""
+"""Live session: a log of taught words, judged answers and drifts, from which the learners are replayed."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ from tmlcd_core.live.state import LiveLearner
 
 FEWEST_WORDS, MOST_WORDS = 2, 10
 LONGEST_NAME = 40  # characters
-MOST_TAKES = 300  # of 1.4 s each 13 MB
+MOST_TAKES = 300  # 13 MB at 1.4 s each
 MOST_DRIFTS = 200
-GOOD_START = 3  # takes a word from which on it is worth listening
+GOOD_START = 3  # takes per word for a useful accuracy
 
 Event = dict[str, Any]
 
 
 class LiveSession:
-    """Words to teach by voice, answers to judge, and learners that follow.
+    """Session of teaching words by voice and judging the predictions, with several learners in parallel.
 
-    The session is a log of events over its takes. Whatever the learners know is the replay of that log: fitted on
-    the takes that were taught before the first judgement, run test-then-train over the judged ones; a take that is
-    taught later is stored as of then. So a take dropped or relabelled was never taught or was always meant so.
+    The session is a log of events over its takes. The state of the learners is the replay of this log: they are fitted
+    on the takes taught before the first judgement, then run test-then-train over the judged ones; a take taught later
+    is stored at its position. After a take is dropped or relabelled, the log is replayed as if it had always been so.
 
     Parameters
     ----------
-    words
+    words : sequence of str
         Two to ten names, plain text of 1 to 40 characters.
-    extractor
+    extractor : str
         A name of `VOICE_EXTRACTORS`.
-    learners
-        Which of cit, active and hybrid answer side by side.
-    settings
-        Of all of them.
-    seed
-        Of the simulated faults.
+    learners : sequence of str
+        Any of "cit", "active" and "hybrid".
+    settings : LiveSettings or None
+        Settings of all learners; the defaults if None.
+    seed : int
+        Seed of the simulated faults.
 
     Examples
     --------
@@ -75,9 +75,9 @@ class LiveSession:
         self.takes: dict[str, Take] = {}
         self.events: list[Event] = []
         self.seed = seed
-        self.number = 0  # takes so far: the next id
+        self.number = 0  # takes so far, for the next id
         self._X: dict[str, NDArray[np.float32]] = {}
-        self._tried: dict[tuple[Any, ...], int] = {}  # taught takes that were right through a fault
+        self._tried: dict[tuple[Any, ...], int] = {}  # taught takes predicted correctly with a fault
         self._live_learners: dict[str, LiveLearner] | None = None
         self.settings = LiveSettings()
         self.learners: tuple[str, ...] = ()
@@ -86,9 +86,7 @@ class LiveSession:
         for word in words:
             self._name(word)
         if len(self.words) < FEWEST_WORDS:
-            raise ConfigError(
-                f"{len(self.words) or 'no'} word: name at least {FEWEST_WORDS}, or there is nothing to tell apart"
-            )
+            raise ConfigError(f"at least {FEWEST_WORDS} words are required; there are {len(self.words)}")
 
     def change(
         self,
@@ -96,7 +94,7 @@ class LiveSession:
         learners: Sequence[str] | None = None,
         settings: LiveSettings | None = None,
     ) -> None:
-        """Other features, learners or settings for the same log; everything is replayed with them."""
+        """Change the extractor, learners or settings (None: unchanged) and replay the log with them."""
         if extractor is not None and extractor != self.extractor:
             if extractor not in VOICE_EXTRACTORS:
                 raise ConfigError(f"there is no extractor {extractor!r}; there are {', '.join(VOICE_EXTRACTORS)}")
@@ -114,23 +112,25 @@ class LiveSession:
     # -- teaching ----------------------------------------------------------------------------------------------------
 
     def add_word(self, word: str) -> str:
-        """One more word; the name as it is kept."""
+        """Add a word; return its cleaned name."""
         name = self._name(word)
         self.events.append({"do": "word", "word": name})
         return name
 
     def remove_word(self, word: str) -> None:
-        """Leave a word out with its takes, as if it had never been named."""
+        """Remove a word with its takes, as if it had never been added; only before the first judgement."""
         self._known(word)
         if self.started or len(self.words) <= FEWEST_WORDS:
-            raise DataError(f"{word!r} stays: answers have been judged, or no {FEWEST_WORDS} words would be left")
+            raise DataError(
+                f"the word {word!r} stays: answers have been judged, or fewer than {FEWEST_WORDS} words would remain"
+            )
         for take in [take for take, label in self.labels().items() if label == word]:
             self.drop(take)
         self.words.remove(word)
         self.events = [event for event in self.events if word not in (event.get("word"), event.get("old"))]
 
     def teach(self, word: str, take: Take) -> str:
-        """Keep a take of a word; its id."""
+        """Store a take of a word; return its id."""
         self._known(word)
         identity = self._admit(take)
         self.events.append({"do": "teach", "take": identity, "word": word})
@@ -141,7 +141,7 @@ class LiveSession:
         return identity
 
     def relabel(self, take: str, word: str) -> None:
-        """The take was of another word, from the beginning."""
+        """Change the word of a taught or judged take and replay the log."""
         self._known(word)
         for event in self._of(take):
             if event["do"] in ("teach", "judge"):
@@ -152,7 +152,7 @@ class LiveSession:
         raise DataError(f"take {take} has not been judged yet: judge it instead")
 
     def drop(self, take: str) -> None:
-        """Forget a take, as if it had never been recorded."""
+        """Remove a take, as if it had never been recorded."""
         for event in self._of(take):
             self._lasting(take, event, None)
         self.events = [event for event in self.events if event.get("take") != take]
@@ -161,17 +161,17 @@ class LiveSession:
         self._live_learners = None
 
     def counts(self) -> dict[str, int]:
-        """Takes taught, by word."""
+        """Return the number of taught takes by word."""
         taught = [event["word"] for event in self.events if event["do"] == "teach"]
         return {word: taught.count(word) for word in self.words}
 
     def labels(self) -> dict[str, str]:
-        """The word of every take that has one: as taught, or as judged."""
+        """Return the word of every taught or judged take, by take id."""
         return {event["take"]: event["word"] for event in self.events if event["do"] in ("teach", "judge")}
 
     def missing(self) -> str | None:
-        """What is still needed before it can listen, in one sentence; None when nothing is."""
-        late = ("word", "drift") if self.started else ("drift",)  # words that may be met without having been taught
+        """Return a sentence on what is still needed before the first prediction; None if nothing is."""
+        late = ("word", "drift") if self.started else ("drift",)  # words added by these events need no take
         later = {event.get("word") for event in self.events if event["do"] in late}
         absent = [word for word, count in self.counts().items() if not count and word not in later]
         if not any(self.counts().values()):
@@ -180,22 +180,22 @@ class LiveSession:
             return None
         names = ", ".join(f"“{word}”" for word in absent)
         have, one = ("has", "one") if len(absent) == 1 else ("have", "one of each")
-        return f"{names} {have} no take yet: record {one}, or better {GOOD_START}"
+        return f"{names} {have} no take yet: record {one}, better {GOOD_START}"
 
     @property
     def judged(self) -> int:
-        """Answers that have been judged."""
+        """Number of judged answers."""
         return sum(event["do"] == "judge" for event in self.events)
 
     @property
     def started(self) -> bool:
-        """Whether an answer has been judged: what is taught from then on is taught in the middle of a stream."""
+        """True if an answer has been judged: takes taught from then on are part of the stream."""
         return self.judged > 0
 
     # -- test, then train --------------------------------------------------------------------------------------------
 
     def say(self, take: Take) -> Answer:
-        """What each learner makes of a take."""
+        """Store a take and return the prediction of each learner as an `Answer`."""
         if lacking := self.missing():
             raise DataError(lacking)
         heard = take
@@ -207,7 +207,7 @@ class LiveSession:
         return self._answer(identity)
 
     def pending(self) -> Answer | None:
-        """What the learners make of the last thing said, unless it was judged: a session can be left before that."""
+        """Return the `Answer` to the last take if it is not judged yet, such as in a reopened session; else None."""
         said = next((event["take"] for event in reversed(self.events) if event["do"] == "say"), None)
         return None if said is None or said in self.labels() or self.missing() else self._answer(said)
 
@@ -222,13 +222,13 @@ class LiveSession:
         return Answer(identity, self.takes[identity], ballots, time.perf_counter() - began)
 
     def judge(self, answer: str, word: str) -> Outcome:
-        """The truth about an answer: every learner is tested on it, then learns from it."""
+        """Give the correct word of an answer: each learner is tested on it, then trained; return the `Outcome`."""
         self._known(word)
         done = {event["do"] for event in self._of(answer)}
         if "say" not in done:
             raise DataError(f"take {answer} was taught, not answered: relabel it instead")
         if "judge" in done:
-            raise DataError(f"answer {answer} is judged already: take it back or relabel it")
+            raise DataError(f"answer {answer} is judged already: undo or relabel it")
         if lacking := self.missing():
             raise DataError(lacking)
         self._replayed()
@@ -237,7 +237,7 @@ class LiveSession:
         return self._apply(event)
 
     def undo(self) -> str | None:
-        """Take the last judgement back; the id of its answer, or None if there is none."""
+        """Undo the last judgement; return the id of its answer, or None if there is none."""
         for i in reversed(range(len(self.events))):
             if self.events[i]["do"] == "judge":
                 self._live_learners = None
@@ -245,14 +245,14 @@ class LiveSession:
         return None
 
     def begin_drift(self, kind: str, **what: Any) -> Guide:
-        """Order a drift; what to do from now on, and when the alarm is to be expected.
+        """Start a drift; return the `Guide` with instructions and the expected time of the alarm.
 
-        `class-change` (old, new): from now on `new` is said for `old`. `new-word` (word): one more word. `cover`: a
-        hand over the microphone. `speaker`: somebody else speaks. `fault` (effect, strength): the session does this
-        to every later take itself. `end`: all is as it was, and a fault is over.
+        Kinds and their arguments: `class-change` (old, new): `new` is said instead of `old`. `new-word` (word): a word
+        is added. `cover`: a hand covers the microphone. `speaker`: another person speaks. `fault` (effect, strength):
+        the session applies an effect to every later take. `end`: ends the drift.
         """
         if sum(event["do"] == "drift" for event in self.events) >= MOST_DRIFTS:
-            raise DataError(f"a session has at most {MOST_DRIFTS} drifts: save it, forget it and begin another")
+            raise DataError(f"a session has at most {MOST_DRIFTS} drifts: save it and start a new one")
         event, guide = describe_drift(self, kind, what)
         if kind == "new-word":
             self._name(event["word"])
@@ -260,7 +260,7 @@ class LiveSession:
         return guide
 
     def drift_under_way(self) -> tuple[int, Guide | None]:
-        """How many answers were judged when the last drift was ordered or ended, and the guide that was given then."""
+        """Return the number of judged answers at the last drift event, and its `Guide` (None after an "end")."""
         at = next((i for i in reversed(range(len(self.events))) if self.events[i]["do"] == "drift"), None)
         if at is None:
             return 0, None
@@ -270,12 +270,12 @@ class LiveSession:
         past.words = [word for word in self.words if word not in later]
         what = {key: value for key, value in self.events[at].items() if key != "do"}
         kind = what.pop("kind")
-        with suppress(TmlcdError):  # the takes that it was ordered by have been dropped: it goes on without a guide
+        with suppress(TmlcdError):  # its takes have been dropped: no guide
             return past.judged, None if kind == "end" else describe_drift(past, kind, what)[1]
         return past.judged, None
 
     def curves(self) -> dict[str, LiveCurve]:
-        """How each learner did over the judged answers."""
+        """Return the curves of each learner over the judged answers, by name."""
         drifts, judged = [], 0
         for event in self.events:
             judged += event["do"] == "judge"
@@ -287,7 +287,7 @@ class LiveSession:
         return {name: live_learner.curve(h, tuple(drifts)) for name, live_learner in self._replayed().items()}
 
     def model(self, learner: str) -> StreamLearner:
-        """A copy of a learner as it stands."""
+        """Return a copy of a learner in its current state."""
         if learner not in self.learners:
             raise ConfigError(f"the session has no learner {learner!r}; it has {', '.join(self.learners)}")
         if lacking := self.missing():
@@ -295,14 +295,14 @@ class LiveSession:
         return copy.deepcopy(self._replayed()[learner].learner)
 
     def stored(self, learner: str) -> list[str]:
-        """Ids of the takes that a learner holds in T, oldest first."""
+        """Return the ids of the takes in the training set T of a learner, oldest first."""
         self.model(learner)
         return self._replayed()[learner].stored()
 
     def through(
         self, X: Mapping[str, NDArray[np.float32]], learners: Sequence[str], settings: LiveSettings
     ) -> LiveSession:
-        """The same log seen through other features, a vector for every take that has a word."""
+        """Return a session with the same log and other features: X has a vector (d,) for every take with a word."""
         other = copy.copy(self)
         other.change(learners=learners, settings=settings)
         other.events = [event for event in self.events if event["do"] != "say" or event["take"] in X]
@@ -312,34 +312,35 @@ class LiveSession:
     # -- files -------------------------------------------------------------------------------------------------------
 
     def save(self) -> bytes:
-        """The session as a file."""
+        """Return the bytes of the session file."""
         from tmlcd_core.live.file import write_session
 
         return write_session(self)
 
     @staticmethod
     def open(data: bytes) -> LiveSession:
-        """The session of a file; a DataError says what is wrong with any other."""
+        """Return the session of a file's bytes; an invalid file raises a `DataError`."""
         from tmlcd_core.live.file import read_session
 
         return read_session(data)
 
     def wav_folder(self) -> bytes:
-        """A zip with a folder of wav files for every word: taught takes and judged answers."""
+        """Return a zip with a folder of WAV files for each word: taught takes and judged answers."""
         from tmlcd_core.live.file import zip_takes
 
         return zip_takes(self)
 
-    # -- inside ------------------------------------------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------------------------------------
 
     @property
     def voice(self) -> VoiceExtractor:
+        """Voice extractor of the session."""
         return VOICE_EXTRACTORS[self.extractor]
 
     def _name(self, word: str) -> str:
         name = clean_name(word)
         if name.casefold() in (known.casefold() for known in self.words):
-            raise ConfigError(f"the word {name!r} is there already: choose another")
+            raise ConfigError(f"the word {name!r} already exists: choose another")
         if len(self.words) >= MOST_WORDS:
             raise ConfigError(f"a session has at most {MOST_WORDS} words: leave {name!r} out")
         self.words.append(name)
@@ -355,23 +356,23 @@ class LiveSession:
         return [event for event in self.events if event.get("take") == take]
 
     def _lasting(self, take: str, event: Event, word: str | None) -> None:
-        """Once answers are judged, every word keeps one of the takes that the learners were fitted on."""
+        """Refuse to remove the last initial take of a word once answers are judged: the learners were fitted on it."""
         if not self.started or event["do"] != "teach" or event["word"] == word:
             return
         fitted = itertools.takewhile(lambda past: past["do"] != "judge", self.events)
         same = [past["take"] for past in fitted if past["do"] == "teach" and past["word"] == event["word"]]
         if same == [take]:
             raise DataError(
-                f"take {take} is the last of {event['word']!r} from before the first judgement, and answers have been "
-                "judged by it: keep it, or take the judgements back first"
+                f"take {take} is the last of {event['word']!r} from before the first judgement: keep it, or undo the "
+                "judgements first"
             )
 
     def _admit(self, take: Take) -> str:
         for identity, other in self.takes.items():
             if other.digest == take.digest:
-                raise DataError(f"this very recording is there already as take {identity}: record the word again")
+                raise DataError(f"this recording exists already as take {identity}: record the word again")
         if len(self.takes) >= MOST_TAKES:
-            raise DataError(f"a session holds at most {MOST_TAKES} takes: save it, forget it and begin another")
+            raise DataError(f"a session has at most {MOST_TAKES} takes: save it and start a new one")
         self.number += 1
         identity = f"t{self.number}"
         self.takes[identity] = take
@@ -408,7 +409,7 @@ class LiveSession:
             self._X |= dict(zip(new, self.voice.transform([self.takes[take] for take in new]), strict=True))
 
     def _apply(self, event: Mapping[str, Any]) -> Outcome:
-        """Let the learners follow one event of the stream, which they have not seen in a replay."""
+        """Update the learners with one new event of the stream."""
         take, word, x = event["take"], event["word"], self._features(event["take"])
         live_learners = self._replayed()
         if event["do"] == "teach":
@@ -421,23 +422,23 @@ class LiveSession:
 
 
 def clean_name(word: str) -> str:
-    """A word's name as it is kept: plain text, whatever markup it may look like.
+    """Return the name of a word, with normalised Unicode and spaces; markup is kept as plain text.
 
     >>> clean_name("  <b>yes</b> ")
     '<b>yes</b>'
     """
     if not isinstance(word, str):
-        raise ConfigError(f"the word {word!r} is no text: type its name")
+        raise ConfigError(f"the word {word!r} is not a string: give its name as text")
     name = " ".join(unicodedata.normalize("NFC", word).split())
     if not 1 <= len(name) <= LONGEST_NAME:
-        raise ConfigError(f"a word of {len(name)} characters: give it 1 to {LONGEST_NAME}")
+        raise ConfigError(f"the word has {len(name)} characters: use 1 to {LONGEST_NAME}")
     if any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Cn") for c in name):
-        raise ConfigError(f"the word {name!r} holds characters that cannot be shown: type it again")
+        raise ConfigError(f"the word {name!r} has characters that cannot be displayed: type it again")
     return name
 
 
 def warm_up() -> None:
-    """Pay for imports and compiled code before the first take comes: run a tiny session through."""
+    """Import and compile everything before the first take, by running a tiny session."""
     rng = np.random.default_rng(0)
     session = LiveSession(["a", "b"])
     for i in range(4):

@@ -1,4 +1,4 @@
-"""Settings of the learners for dozens of samples, and what they promise."""
+"""Settings of the learners for short live sessions, with their false-alarm rate and detection delay."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, 
 from tmlcd_core.validation import one_of, real_number, whole_number
 
 LEARNERS = ("cit", "active", "hybrid")
-RANGES: dict[str, tuple[Any, Any]] = {  # of the page's widgets and of session files; ints are of whole numbers
+RANGES: dict[str, tuple[Any, Any]] = {  # limits of the page's widgets and of session files; int for integers
     "batch": (1, 20),
     "warmup": (4, 60),
     "max_size": (5, 300),
@@ -24,40 +24,40 @@ RANGES: dict[str, tuple[Any, Any]] = {  # of the page's widgets and of session f
     "threshold": (0.0, 30.0),
     "accuracy": (0.5, 1.0),
     "margin": (0.01, 0.2),
-    "horizon": (20, 200),  # the calibration's time and memory grow with horizon / batch / false_alarms
+    "horizon": (20, 200),  # calibration time and memory grow with horizon / batch / false_alarms
     "false_alarms": (0.01, 0.2),
 }
-RUNS = 4_000  # simulated streams behind an expected delay
-USUAL = (0.1, 0.9)  # quantiles of the delay between which the alarm is expected
+RUNS = 4_000  # simulated streams for the expected delay
+USUAL = (0.1, 0.9)  # quantiles of the delay that bound the expected interval
 
 
 @dataclass(frozen=True)
 class LiveSettings:
-    """What the learners of a live session are built with.
+    """Settings of the learners of a live session.
 
-    The paper's n = 50 and ξ = 100 need hundreds of samples: here the test steps every 5 answers after 12. (An alarm
-    that leaves fewer than 5 samples leaves the learner as it is, so a shorter batch could alarm in vain.) With so few,
-    v0 is kept 0.08 from 1, the exact binomial likelihood takes the place of the normal approximation, and only
-    drops are looked for, by Active too.
+    The paper's n = 50 and ξ = 100 need hundreds of samples: here the test makes a step every 5 answers after a warm-up
+    of 12. (An alarm that would leave fewer than 5 samples does not change the learner, so a shorter batch could raise
+    alarms without effect.) For so few samples v0 is kept at least 0.08 from 0 and 1, the exact binomial likelihood
+    replaces the normal approximation, and Active, too, detects only drops.
 
-    Values outside RANGES are refused with a ConfigError, before anything is computed from them.
+    Values outside RANGES raise a `ConfigError`.
 
     Parameters
     ----------
-    batch, warmup
-        n and ξ of the test, in judged answers.
-    threshold
-        h; None for `calibrate_threshold` with the promise below.
-    accuracy, horizon, false_alarms
-        The promise: while the accuracy stays at this, a false alarm within so many answers after the warm-up has at
-        most this probability.
-    margin
-        v0 is kept this far from 0 and 1.
-    max_size, window
-        Bounds of T (Hybrid) and of the history window W (Active).
-    k, weights
-        Of the kNN. With five takes a word the nearest alone decides best: 0.97 against 0.96 with three neighbours and
-        0.95 with five, measured once on cepstra of the Free Spoken Digit Dataset, which is not shipped.
+    batch, warmup : int
+        Batch size n and warm-up length ξ of the test, in judged answers.
+    threshold : float or None
+        Threshold h; None to calibrate it with `calibrate_threshold` for the next three parameters.
+    accuracy, horizon, false_alarms : float, int, float
+        While the accuracy is constant at `accuracy`, the probability of a false alarm within `horizon` answers after
+        the warm-up is at most `false_alarms`.
+    margin : float
+        Minimum distance of v0 from 0 and 1.
+    max_size, window : int
+        Maximum size of T (Hybrid) and of the history window W (Active).
+    k, weights : int or "sqrt", str
+        Number of neighbours and weights of the kNN. With five takes per word k = 1 is best: accuracy 0.97, against
+        0.96 with k = 3 and 0.95 with k = 5, measured on cepstra of the Free Spoken Digit Dataset (not included).
 
     Examples
     --------
@@ -89,17 +89,17 @@ class LiveSettings:
 
     @property
     def h(self) -> float:
-        """The threshold: the one given, or the calibrated one."""
+        """Threshold of the test: as given, or calibrated."""
         return self.threshold if self.threshold is not None else _calibrated(self)
 
     def detector(self) -> GeneralizedCusum:
-        """The test as the learners get it."""
+        """Return a new change-detection test with these settings."""
         return GeneralizedCusum(
             self.h, self.batch, self.warmup, direction="down", likelihood="binomial", margin=self.margin
         )
 
     def learner(self, name: str, seed: int = 0) -> StreamLearner:
-        """CIT, Active or Hybrid by name, ready to fit; nothing is condensed, for there is nothing to spare."""
+        """Return an unfitted CIT, Active or Hybrid learner by name, without condensing, since takes are few."""
         votes: dict[str, Any] = {"k": self.k, "weights": self.weights, "condense": False, "random_state": seed}
         if name == "cit":
             return CondensingInTime(**votes)
@@ -110,12 +110,12 @@ class LiveSettings:
         raise ConfigError(f"there is no learner {name!r} for a live session; there are {', '.join(LEARNERS)}")
 
     def false_alarm_rate(self, accuracy: float | None = None) -> float:
-        """Simulated probability of a false alarm within the horizon at this accuracy (by default the promised one)."""
+        """Return the simulated false-alarm probability within the horizon at an accuracy (None: `self.accuracy`)."""
         stable = self.accuracy if accuracy is None else accuracy
         return float((_simulated(self, stable, stable) >= self.h).any(axis=1).mean())
 
     def delay(self, after: float, before: float | None = None) -> Delay:
-        """How many answers after a drop from `before` (by default the promised accuracy) to `after` the alarm comes."""
+        """Return the simulated detection `Delay` after a drop from `before` (None: `self.accuracy`) to `after`."""
         crossed = _simulated(self, self.accuracy if before is None else before, after) >= self.h
         caught = crossed.any(axis=1)
         if not caught.any():
@@ -125,15 +125,16 @@ class LiveSettings:
         return Delay(float(answers.mean()), (int(low), int(high)), float(1 - caught.mean()))
 
     def to_json(self) -> dict[str, Any]:
+        """Return the settings as a dict of JSON values."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Delay:
-    """From the change to the alarm, in answers."""
+    """Detection delay from the change to the alarm, in answers."""
 
-    mean: float  # of the changes that are noticed within the horizon
-    usual: tuple[int, int]  # in four of five cases it lies between these
+    mean: float  # mean over the changes detected within the horizon
+    usual: tuple[int, int]  # 80 % interval
     missed: float  # share of changes without an alarm within the horizon, 0..1
 
 

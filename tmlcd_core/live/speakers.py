@@ -1,4 +1,4 @@
-"""How well a few takes of a person's words tell the others apart: extractors compared on recordings in a folder."""
+"""Comparison of voice extractors: few-shot word accuracy per speaker on a folder of recordings."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ from tmlcd_core.live.settings import LiveSettings
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.validation import whole_number
 
-DRAWS = 20  # of words and takes, for each speaker
-SPEAKERS = 20  # most that are measured, unless asked for more
-MOST_TAKES = 60  # of one word of one speaker
+DRAWS = 20  # random draws of words and takes, per speaker
+SPEAKERS = 20  # default maximum
+MOST_TAKES = 60  # per word and speaker
 EVERYBODY = "all speakers"
 UNNAMED = "one speaker"
 
 
 @dataclass(frozen=True)
 class Scores:
-    """One extractor over all speakers and draws."""
+    """Accuracy of one extractor over all speakers and draws."""
 
     accuracy: float  # mean over speakers of the mean over draws, 0..1
     sd: float  # standard deviation over all draws of all speakers
-    speakers: dict[str, float]  # mean over the draws of each
+    speakers: dict[str, float]  # mean over draws, by speaker
     n_features: int
 
 
 @dataclass
 class ExtractorComparison:
-    """What `measure_speakers` found."""
+    """Result of `measure_speakers`."""
 
     shots: int
     classes: int
-    draws: int  # for each speaker
+    draws: int  # per speaker
     seed: int
-    takes: int = 0  # opened
+    takes: int = 0  # takes read
     tests: int = 0  # predictions of each extractor
     extractors: dict[str, Scores] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)  # what was not as asked
-    skipped: dict[str, str] = field(default_factory=dict)  # file -> why it could not be used
+    remarks: list[str] = field(default_factory=list)  # deviations from the request
+    skipped: dict[str, str] = field(default_factory=dict)  # file name to reason
 
 
 def find_speakers(source: FolderSource) -> dict[str, dict[str, list[Path]]]:
-    """Files by speaker and word.
+    """Return the files by speaker and word.
 
-    Names `word_speaker_take` (Free Spoken Digit Dataset, AudioMNIST) and `speaker_nohash_take` (Speech Commands) tell
-    the speaker; files with other names are taken as one person's.
+    The speaker is read from file names `word_speaker_take` (Free Spoken Digit Dataset, AudioMNIST) or
+    `speaker_nohash_take` (Speech Commands); all other files count as one speaker.
     """
     found: dict[str, dict[str, list[Path]]] = defaultdict(lambda: defaultdict(list))
     for word in source.classes:
@@ -78,10 +78,10 @@ def measure_speakers(
     most_speakers: int = SPEAKERS,
     progress: Progress = silent,
 ) -> ExtractorComparison:
-    """Accuracy of each extractor: per speaker, `shots` takes of each of `classes` words to learn, the rest to tell.
+    """Compare extractors: train on `shots` takes of each of `classes` words of a speaker, test on the other takes.
 
-    Words and takes are drawn `draws` times for each speaker, the same for all extractors; the kNN is that of a live
-    session.
+    Words and takes are drawn `draws` times per speaker, equally for all extractors, with the kNN of a live session.
+    At most `most_speakers` speakers are used. Returns an `ExtractorComparison`.
     """
     whole_number("shots", shots, 1, 1_000)
     whole_number("classes", classes, 2, 100)
@@ -102,7 +102,7 @@ def measure_speakers(
         takes = _open(words, trial)
         plans = _plans(takes, trial, np.random.default_rng([seed, number]))
         if not plans:
-            trial.remarks.append(f"{speaker}: too few takes could be used; left out")
+            trial.remarks.append(f"{speaker}: skipped, too few usable takes")
             continue
         every = [take for word in takes for take in takes[word]]
         for name in extractors:
@@ -135,7 +135,7 @@ def _speaker(word: str, path: Path) -> str:
 def _enough(
     people: dict[str, dict[str, list[Path]]], trial: ExtractorComparison, most: int
 ) -> dict[str, dict[str, list[Path]]]:
-    """The speakers to measure; where nobody said enough words twice, all of them as if they were one."""
+    """Speakers with enough takes; if there are none, all speakers pooled as one."""
     full = {s: {w: f for w, f in words.items() if len(f) > trial.shots} for s, words in people.items()}
     full = {s: words for s, words in full.items() if len(words) >= trial.classes}
     some = {s: {w: f for w, f in words.items() if len(f) > 1} for s, words in people.items()}
@@ -145,13 +145,13 @@ def _enough(
         if len(full) < len(people):
             trial.remarks.append(
                 f"{len(people) - len(full)} of {len(people)} speakers have fewer than {trial.shots + 1} takes of "
-                f"{trial.classes} words: left out"
+                f"{trial.classes} words: skipped"
             )
     elif some:
         chosen = some
         trial.remarks.append(
-            f"no speaker has {trial.shots + 1} takes of {trial.classes} words: as many takes are learned as leave one "
-            f"to tell, {len(people) - len(some)} of {len(people)} speakers are left out"
+            f"no speaker has {trial.shots + 1} takes of {trial.classes} words: all takes but one are used for "
+            f"training; {len(people) - len(some)} of {len(people)} speakers are skipped"
         )
     else:
         pooled: dict[str, list[Path]] = defaultdict(list)
@@ -160,12 +160,14 @@ def _enough(
                 pooled[word] += files
         chosen = {EVERYBODY: {w: f for w, f in pooled.items() if len(f) > 1}}
         if len(chosen[EVERYBODY]) < trial.classes:
-            raise DataError(f"fewer than {trial.classes} words have two takes or more: ask for fewer --classes")
-        trial.remarks.append(f"no speaker said {trial.classes} words twice: all {len(people)} speakers are pooled")
+            raise DataError(f"fewer than {trial.classes} words have two takes or more: reduce --classes")
+        trial.remarks.append(
+            f"no speaker has two takes of {trial.classes} words: all {len(people)} speakers are pooled"
+        )
     if len(chosen) > most:
-        # By a digest of their names: a fair sample, the same on every machine.
+        # Ordered by a digest of their names: a random sample that is the same on every machine.
         names = sorted(chosen, key=lambda s: blake2b(os.fsencode(s), digest_size=8).digest())[:most]
-        trial.remarks.append(f"{most} of {len(chosen)} speakers measured: ask for more with --speakers")
+        trial.remarks.append(f"{most} of {len(chosen)} speakers used: increase --speakers for more")
         chosen = {name: chosen[name] for name in sorted(names)}
     return chosen
 
@@ -183,7 +185,9 @@ def _open(words: dict[str, list[Path]], trial: ExtractorComparison) -> dict[str,
     return takes
 
 
-Plan = tuple[NDArray[np.intp], NDArray[np.str_], NDArray[np.intp], NDArray[np.str_]]  # rows and words to learn, to tell
+Plan = tuple[
+    NDArray[np.intp], NDArray[np.str_], NDArray[np.intp], NDArray[np.str_]
+]  # training rows and words, test rows and words
 
 
 def _plans(takes: dict[str, list[Take]], trial: ExtractorComparison, rng: np.random.Generator) -> list[Plan]:
@@ -218,6 +222,6 @@ def _accuracy(
 
 
 def reasons(skipped: dict[str, str]) -> dict[str, Any]:
-    """How many files were skipped, and the commonest reasons."""
+    """Return the number of skipped files, and the five most frequent reasons with their counts."""
     found = Counter(reason.split(": ", 1)[-1] for reason in skipped.values())
     return {"count": len(skipped), "reasons": dict(found.most_common(5))}

@@ -1,4 +1,4 @@
-"""The learners of a session as its log has made them: fitted on what was taught, run over what was judged."""
+"""Learner of a live session with its history: fitted on the taught takes, run over the judged ones."""
 
 from __future__ import annotations
 
@@ -12,24 +12,22 @@ from tmlcd_core.knn.class_balance import in_turns
 from tmlcd_core.learners import StreamLearner
 from tmlcd_core.live.answers import Ballot, LiveCurve, Verdict
 
-TAPS = 10  # answers that the accuracy is averaged over
-SHARPNESS = (
-    16.0  # power of 1 / distance in `closeness`: with 16 the confidence is the share of right answers (measured)
-)
+TAPS = 10  # answers in the moving average of the accuracy
+SHARPNESS = 16.0  # power of 1 / distance in `closeness`; with 16 the confidence matches the measured accuracy
 NEAREST = 5  # stored takes shown with an answer
-CLOSEST = 1e-9  # a distance of 0 has an inverse, too
+CLOSEST = 1e-9  # minimum distance, to avoid a division by zero
 
 
 class LiveLearner:
-    """One learner and what it did so far.
+    """Learner of a live session with its history.
 
     Parameters
     ----------
-    learner
-        Not fitted yet.
-    ids, X, words
-        The takes that it is fitted on, with the words in turns: people teach word by word, and T loses its oldest takes
-        first.
+    learner : StreamLearner
+        Unfitted learner.
+    ids, X, words : list of str, array (n, d), list of str
+        Initial takes. The learner is fitted on them with the words in turns, since users teach word by word and T
+        drops its oldest takes first.
 
     Examples
     --------
@@ -43,7 +41,7 @@ class LiveLearner:
     def __init__(self, learner: StreamLearner, ids: list[str], X: NDArray[np.float32], words: list[str]) -> None:
         order = in_turns(words)
         self.learner = learner.fit(X[order], [words[i] for i in order])
-        self._at = {0: [ids[i] for i in order]}  # takes by the time at which they came, in their order
+        self._at = {0: [ids[i] for i in order]}  # take ids by time of arrival
         self._judged: list[str] = []
         self._correct: list[bool] = []
         self._size: list[int] = []
@@ -53,9 +51,9 @@ class LiveLearner:
         self._forgotten: list[tuple[str, ...]] = []
 
     def stored(self) -> list[str]:
-        """Ids of the takes in T, oldest first.
+        """Return the ids of the takes in T, oldest first.
 
-        T is in the order of time and loses the oldest first: of the takes of one time it holds the last.
+        T is ordered by time and drops the oldest first: of several takes with the same time it keeps the last ones.
         """
         times, counts = np.unique(self.learner.times_, return_counts=True)
         return [
@@ -65,22 +63,24 @@ class LiveLearner:
         ]
 
     def vote(self, x: NDArray[np.float32], distances: Mapping[str, float]) -> Ballot:
-        """What it makes of x, given the distances to the takes: learners share most of them."""
+        """Return the `Ballot` for x (d,), given the distances to all stored takes, which the learners share."""
         stored = self.stored()
         near = np.array([distances[take] for take in stored])
         labels = self.learner.labels_
         order = near.argsort(kind="stable")
-        # With k = 1 the nearest is the answer, the older of equals; no need to measure thousands of features again.
+        # With k = 1 the nearest take decides (the older one of equals), so the distances need not be computed again.
         prediction = str(labels[order[0]] if self.learner.k == 1 else self.learner.predict(x[None])[0])
         votes = closeness(near, labels)
         nearest = tuple((stored[place], float(near[place])) for place in order[:NEAREST].tolist())
         return Ballot(prediction, votes, votes[prediction], nearest)
 
     def take_in(self, take: str, x: NDArray[np.float32], word: str) -> None:
+        """Store a take that is taught during the stream; x has shape (d,)."""
         self._at.setdefault(self.learner.time_, []).append(take)
         self.learner.take_in(x[None], [word])
 
     def judge(self, take: str, x: NDArray[np.float32], word: str) -> Verdict:
+        """Test and train the learner on a judged take; x has shape (d,)."""
         learner = self.learner
         before = self.stored()
         self._at[learner.time_ + 1] = [take]
@@ -101,6 +101,7 @@ class LiveLearner:
         return Verdict(prediction, prediction == word, True, change, forgotten, len(learner))
 
     def curve(self, threshold: float, drifts: tuple[int, ...]) -> LiveCurve:
+        """Return the curves over the judged answers."""
         correct = np.array(self._correct, bool)
         return LiveCurve(
             tuple(self._judged),
@@ -117,7 +118,7 @@ class LiveLearner:
 
 
 def running_accuracy(correct: NDArray[np.bool_], taps: int = TAPS) -> NDArray[np.float64]:
-    """Accuracy over the last `taps` answers, over all of them while there are fewer: a session is short.
+    """Return the moving average of the accuracy over the last `taps` answers (or all, if fewer), shape (n,).
 
     >>> running_accuracy(np.array([True, False, True]), taps=2).tolist()
     [1.0, 0.5, 0.5]
@@ -129,9 +130,9 @@ def running_accuracy(correct: NDArray[np.bool_], taps: int = TAPS) -> NDArray[np
 
 
 def closeness(distances: NDArray[np.float64], labels: NDArray) -> dict[str, float]:
-    """How near each word is, as shares: its nearest take votes with distance^-SHARPNESS.
+    """Return the share of each word: its nearest take votes with weight distance^-SHARPNESS.
 
-    A kNN with k = 1 has one vote; this tells how narrowly it was won.
+    A kNN with k = 1 has only one vote; the shares measure its confidence.
 
     >>> {word: round(share, 3) for word, share in closeness(np.array([1.0, 1.2]), np.array(["yes", "no"])).items()}
     {'no': 0.051, 'yes': 0.949}

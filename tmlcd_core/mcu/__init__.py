@@ -1,6 +1,6 @@
-"""Microcontrollers: what fits (`budget`), what runs there (`export_firmware`), and what it costs (`time_rows`).
+"""Microcontrollers: memory (`budget`), C export (`export_firmware`) and instruction counts (`time_rows`).
 
-The export is loaded when it is first asked for: the budget alone needs no learner.
+The export is imported on first use, since the budget alone needs no learner.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a configuration costs in accuracy, as `benchmarks/bench_mcu.py` measured it on class changes of speech."""
+"""Accuracy of firmware configurations, measured by `benchmarks/bench_mcu.py` on class changes of speech."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WINDOWS = {22_050: 512, 4_410: 128}  # n_fft = hop of the measured rates, as in 
 class Accuracy:
     """Prequential accuracy of the Hybrid learner, before, during and after a class change, mean over streams.
 
-    `lost` is against |T| = 200 in float32 at 22,050 Hz on the same streams; `error` is the standard error of `lost`.
+    `lost` is the difference to |T| = 200 in float32 at 22,050 Hz on the same streams; `error` is its standard error.
     """
 
     sample_rate: int
@@ -31,7 +31,7 @@ class Accuracy:
 
 @lru_cache(maxsize=1)
 def recorded() -> tuple[Accuracy, ...]:
-    """Every measured configuration."""
+    """Return all measured configurations."""
     with resources.files(__package__).joinpath(RECORDED).open(encoding="utf-8") as file:
         return tuple(_row(line) for line in csv.DictReader(file))
 
@@ -42,10 +42,10 @@ def _row(line: dict[str, str]) -> Accuracy:
 
 
 def accuracy_of(configuration: FirmwareConfiguration) -> Accuracy | None:
-    """The measurement nearest to `configuration` in |T|; None if nothing like it was measured.
+    """Return the measurement with the nearest |T|; None if no similar configuration was measured.
 
-    Sound and plane of 16 bits (layouts `compact` and `streamed`) cost less than the error of these measurements, so
-    layouts are not told apart.
+    The layout is ignored: 16-bit audio and spectrogram (layouts `compact` and `streamed`) change the accuracy by less
+    than the error of these measurements.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def accuracy_of(configuration: FirmwareConfiguration) -> Accuracy | None:
 
 
 def as_csv(rows: list[Accuracy]) -> str:
-    """The file that `recorded` reads."""
+    """Return the text of the CSV file that `recorded` reads."""
     lines = [",".join(f.name for f in fields(Accuracy))]
     for row in rows:
         lines.append(",".join(f"{v:.5f}" if isinstance(v, float) else str(v) for v in astuple(row)))

@@ -1,4 +1,4 @@
-"""The microcontrollers of the paper, and any other one a user describes."""
+"""Microcontroller boards: those of the paper, and custom boards."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ CORES = ("cortex-m4", "cortex-m7")
 
 @dataclass(frozen=True)
 class Board:
-    """A microcontroller as the linker sees it: how much memory of which kind, where, and how fast.
+    """Microcontroller board: memory sizes and addresses, core and clock.
 
-    `cpi` turns measured instructions into milliseconds at the paper's pace: with so many cycles per
-    instruction this project's code would take the times of the paper's Table 3. It has not been timed on a
-    board; a build that runs from cache comes nearer to one cycle per instruction. `ram` is what the budget may
-    use, which on the STM32H743 is the largest block of fast memory and not the whole.
+    `cpi` converts measured instructions to milliseconds: with so many cycles per instruction this project's code would
+    take the times of the paper's Table 3. It has not been measured on a board; code that runs from cache is closer to
+    one cycle per instruction. `ram` is the memory available to the budget; on the STM32H743 it is the largest block of
+    fast memory, not the whole RAM.
 
     Parameters
     ----------
-    name
-        Letters, digits, dashes: it names the linker script.
-    core
-        `cortex-m4` (single precision) or `cortex-m7` (the paper's in double precision; a board of one's own is
-        built for single, which is all that some of them have).
-    mhz
-        Clock.
-    ram, flash
-        Bytes.
-    ram_origin, flash_origin
-        Where they start.
-    cpi
-        Cycles per instruction at the paper's pace.
+    name : str
+        Letters, digits and dashes; the name of the linker script.
+    core : str
+        `cortex-m4` (single precision) or `cortex-m7` (double precision on the paper's boards; custom boards are built
+        for single precision, since some M7 have no more).
+    mhz : float
+        Clock in MHz.
+    ram, flash : int
+        Size in bytes.
+    ram_origin, flash_origin : int
+        Start addresses.
+    cpi : float
+        Cycles per instruction, derived from the paper's times.
 
     Examples
     --------
@@ -58,6 +58,7 @@ class Board:
 
     @property
     def title(self) -> str:
+        """Name in capitals."""
         return self.name.upper()
 
 
@@ -76,7 +77,7 @@ BOARDS: dict[str, Board] = {
 
 @dataclass(frozen=True)
 class PaperTimes:
-    """One row of the paper's Table 3, in milliseconds, as printed."""
+    """Row of the paper's Table 3, in milliseconds."""
 
     board: str
     sample_rate: int
@@ -95,11 +96,11 @@ PAPER_TIMES = (
 
 
 def board(name: str, *, core: str, mhz: float, ram: int, flash: int) -> Board:
-    """A board of the user's own, checked. RAM and flash in bytes."""
+    """Return a custom `Board` after validation; RAM and flash in bytes."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,31}", str(name)):
-        raise ConfigError(f"name={name!r} of a board; use 1 to 32 small letters, digits and dashes")
+        raise ConfigError(f"name={name!r} of a board; use 1 to 32 lower-case letters, digits and dashes")
     if core not in CORES:
-        raise ConfigError(f"core={core!r}; the export knows {' and '.join(CORES)}")
+        raise ConfigError(f"core={core!r}; choose {' or '.join(CORES)}")
     if not isinstance(mhz, Real) or not 0 < float(mhz) <= 10_000:
         raise ConfigError(f"mhz={mhz!r}; choose a number above 0 and up to 10,000")
     return Board(
@@ -113,7 +114,7 @@ def board(name: str, *, core: str, mhz: float, ram: int, flash: int) -> Board:
 
 
 def find_board(name: str) -> Board:
-    """One of the paper's boards by its name, upper or lower case."""
+    """Return a board of the paper by its name, in upper or lower case."""
     try:
         return BOARDS[name.lower()]
     except (KeyError, AttributeError):

@@ -1,4 +1,4 @@
-"""What the learners need of a microcontroller's memory, to the byte: the paper's Table 2 and beyond it."""
+"""Memory budget of a learner on a microcontroller in bytes, as in the paper's Table 2."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ LAYOUTS = {
     "compact": "int16 audio and one int16 decibel plane, coloured inside the convolution",
     "streamed": "the same plane, filled frame by frame: no second of audio is stored",
 }
-STORE_BYTES = {"float32": 4, "int16": 2, "uint8": 1}  # of one feature in T
+STORE_BYTES = {"float32": 4, "int16": 2, "uint8": 1}  # bytes of one feature in T
 LEARNERS = ("hybrid", "cit", "active", "static", "incremental")
 
 TAPS = 7 * 7 * 3  # weights of one filter of the stem
 MAX_FILTERS = 64  # ResNet-18's first layer
-MAX_SAMPLES = 65_535  # the C code numbers the samples of T with 16 bits
+MAX_SAMPLES = 65_535  # the C code indexes T with 16 bits
 STACK = 2048  # bytes the linker script reserves; the deepest use under emulation is well below (tests)
 
 # Bytes the linker may add to the sum: the driver's file handle, gaps for alignment, the stack's own alignment (tests).
 LINKER_SLACK = 32
 
-# Bytes of the C structures that the paper's sum leaves out; the tests compare them with the linker's map.
+# Bytes of C structures that the paper does not count; tests compare them with the linker map.
 CUSUM_STATE = 1232
 LEARNER_STATE = 8
 SPECTROGRAM_STATE = {"paper": 4, "compact": 4, "streamed": 16}
-# A distance to each sample of T and its rank; for float32 a quick distance and an exact one.
+# Distance to each sample of T and its rank; for float32 an approximate and an exact distance.
 DISTANCE_BYTES = {"float32": 14, "int16": 10, "uint8": 6}
-# Flash: tables and code, the latter a round number above what both compilers make of it (tests).
+# Flash: tables and code; the code size is an upper bound for both compilers (tests).
 CODE = 16_384
 FUSED_TABLE = 4 * 49 * 256
 
 
 @dataclass(frozen=True)
 class FirmwareConfiguration:
-    """What is to run on the board.
+    """Configuration of a firmware: audio, features, training set and learner.
 
     Parameters
     ----------
     sample_rate, n_fft, hop
-        Of the one-second clip's spectrogram (Hz, samples, samples).
+        Spectrogram of the one-second clip (Hz, samples, samples).
     filters
-        How many of the stem's 64 filters are kept; the paper keeps one.
+        Number of the stem's 64 filters in use; the paper uses one.
     samples
-        |T|, the most samples that are stored.
+        Maximum number of stored samples, |T|.
     layout
-        `paper`, `compact` or `streamed`: how audio and spectrogram are held.
+        `paper`, `compact` or `streamed`: buffers of audio and spectrogram, see `LAYOUTS`.
     store
-        Type of the features in T: `float32`, `int16` or `uint8`.
+        Data type of the features in T: `float32`, `int16` or `uint8`.
     learner
-        `hybrid`, `active` (T and a history window W of the same size), or one without a change test: `cit`,
+        `hybrid`, `active` (T and a history window W of the same size), or a learner without change test: `cit`,
         `static`, `incremental`.
     vector
-        Length of the feature vector of a model that is fed vectors and not sound; None for sound.
+        Length of the feature vector if the input is vectors; None for sound.
 
     Examples
     --------
@@ -90,11 +90,12 @@ class FirmwareConfiguration:
 
     @property
     def bins(self) -> int:
+        """Frequency bins of the spectrogram."""
         return self.n_fft // 2 + 1
 
     @property
     def frames(self) -> int:
-        """Of a centred transform: the clip is padded with half a window on both sides."""
+        """Frames of the centred spectrogram: the clip is padded with half a window on both sides."""
         return 1 + (self.sample_rate + 2 * (self.n_fft // 2) - self.n_fft) // self.hop
 
     @property
@@ -104,6 +105,7 @@ class FirmwareConfiguration:
 
     @property
     def features(self) -> int:
+        """Length of the feature vector."""
         return self.vector if self.vector is not None else self.filters * self.map_shape[0] * self.map_shape[1]
 
 
@@ -113,7 +115,7 @@ def _halved(n: int) -> int:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. `in_paper` tells whether the paper's sum counts it."""
+    """Row of the memory table; `in_paper` is True if the paper counts it."""
 
     name: str
     size: str
@@ -124,7 +126,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Budget:
-    """The rows of a configuration; `total` is the paper's sum, `needed` adds what that sum leaves out.
+    """Memory table of a configuration; `total` is the paper's sum, `needed` adds the rows that it does not count.
 
     Examples
     --------
@@ -137,24 +139,26 @@ class Budget:
 
     @property
     def total(self) -> int:
+        """Bytes as counted in the paper."""
         return sum(r.bytes for r in self.rows if r.in_paper)
 
     @property
     def static(self) -> int:
-        """What the linker must report as .data + .bss: everything but the stack."""
+        """Bytes that the linker reports as .data + .bss: everything except the stack."""
         return sum(r.bytes for r in self.rows if r.name != "Stack")
 
     @property
     def needed(self) -> int:
+        """Bytes of RAM in all."""
         return sum(r.bytes for r in self.rows)
 
     def fits(self, board: Board) -> bool:
-        """Whether it links, whatever the linker adds for alignment."""
+        """Return True if it fits the RAM, including the linker's alignment."""
         return self.needed + LINKER_SLACK <= board.ram
 
 
 def budget(configuration: FirmwareConfiguration) -> Budget:
-    """The memory of `configuration`, row by row, in the order of the paper's Table 2."""
+    """Return the memory `Budget` of a configuration, with rows in the order of the paper's Table 2."""
     c = configuration
     rows: list[Row] = []
     if c.vector is None:
@@ -164,7 +168,7 @@ def budget(configuration: FirmwareConfiguration) -> Budget:
     rows.append(Row("Features", shape if c.vector is None else str(c.features), 4 * c.features))
     label = 4 if c.layout == "paper" and c.store == "float32" else 1
     sample = c.features * STORE_BYTES[c.store] + label + 4
-    note = f"{c.store} features, {8 * label}-bit label, 32-bit time: {sample:,} bytes a sample"
+    note = f"{c.store} features, {8 * label}-bit label, 32-bit time: {sample:,} bytes per sample"
     rows.append(Row("Training set T", f"{c.samples:,}", c.samples * sample, note=note))
     if c.learner == "active":
         rows.append(Row("History window W", f"{c.samples:,}", c.samples * sample, note="as large as T"))
@@ -213,7 +217,7 @@ def _extra_rows(c: FirmwareConfiguration) -> list[Row]:
 
 
 def flash_bytes(configuration: FirmwareConfiguration, fused: bool) -> int:
-    """Flash that the exported model takes, from above: tables, the initial T (full), code."""
+    """Return an upper bound of the flash in bytes: tables, a full initial T and code."""
     c = configuration
     total = CODE + c.samples * (c.features * STORE_BYTES[c.store] + 1)
     if c.vector is None:
@@ -223,7 +227,7 @@ def flash_bytes(configuration: FirmwareConfiguration, fused: bool) -> int:
 
 
 def largest_store(configuration: FirmwareConfiguration, board: Board) -> int:
-    """The largest |T| with which `configuration` fits `board`; 0 if none does.
+    """Return the largest |T| with which a configuration fits a board; 0 if none does.
 
     Examples
     --------
@@ -243,9 +247,9 @@ def largest_store(configuration: FirmwareConfiguration, board: Board) -> int:
 
 @dataclass(frozen=True)
 class Fit:
-    """How a configuration does on a board; `largest` is the largest |T| that fits.
+    """Fit of a configuration on a board; `largest` is the largest |T| that fits.
 
-    `free` is negative where it does not fit: the bytes that are missing, the linker's alignment included.
+    `free` are the bytes left; negative if it does not fit: the missing bytes, including the linker's alignment.
     """
 
     board: Board
@@ -256,7 +260,7 @@ class Fit:
 
 
 def what_fits(configuration: FirmwareConfiguration, boards: Iterable[Board] = tuple(BOARDS.values())) -> list[Fit]:
-    """One row per board."""
+    """Return the `Fit` of a configuration on each board."""
     table = budget(configuration)
     rows = []
     for b in boards:
@@ -267,7 +271,7 @@ def what_fits(configuration: FirmwareConfiguration, boards: Iterable[Board] = tu
 
 @dataclass(frozen=True)
 class Bar:
-    """A stacked bar: parts from the bottom up as (name, bytes), and the line of the board's RAM."""
+    """Stacked bar of a chart: parts as (name, bytes) from the bottom, and the board's RAM as limit."""
 
     board: str
     parts: tuple[tuple[str, int], ...]
@@ -275,7 +279,7 @@ class Bar:
 
 
 def ram_bars(configuration: FirmwareConfiguration, boards: Sequence[Board] = tuple(BOARDS.values())) -> list[Bar]:
-    """The data of the figure: the configuration's rows against each board's RAM."""
+    """Return the bars of the RAM chart: the configuration's rows and each board's RAM."""
     parts = tuple((r.name, r.bytes) for r in budget(configuration).rows if r.bytes)
     return [Bar(b.title, parts, b.ram) for b in boards]
 

@@ -1,4 +1,4 @@
-"""A short stream for an exported model, and the lines that the host program and the board must print for it."""
+"""Check of an exported model: a short stream, and the expected output of the host program and the board."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Check:
 
 
 def choose(labels: NDArray, sample_bytes: int) -> NDArray[np.intp]:
-    """Indices of the samples for a stream: all classes, in turns, within MAX_STREAM bytes where possible."""
+    """Return the indices of samples for a stream: all classes in turns, within MAX_STREAM bytes if possible."""
     most = max(len(np.unique(labels)), MAX_STREAM // (4 + sample_bytes))
     return in_turns(labels)[-most:]
 
@@ -34,21 +34,21 @@ def choose(labels: NDArray, sample_bytes: int) -> NDArray[np.intp]:
 def make_check(
     twin: StreamLearner, classes: NDArray, samples: NDArray, X: NDArray[np.float32], labels: NDArray
 ) -> Check:
-    """Feed the twin and write down what it says.
+    """Run the Python twin over a stream and return the `Check` with its predictions.
 
     The first sample has no label. The last is labelled with another class than the predicted one, so that at least one
-    sample is an error and learnt.
+    sample is an error and is learned.
 
     Parameters
     ----------
     twin
-        A fitted learner that decides as the device does; it learns the stream.
+        Fitted learner with the same decisions as the device; it learns the stream.
     classes
-        All classes that the device knows: their places are the codes.
+        All classes of the device; a class's code is its index.
     samples
         Clips (n, sample_rate) of int16, or vectors (n, features) of float32: the stream's records.
     X
-        What the device makes of them and stores, shape (n, features).
+        Features as the device computes and stores them, shape (n, features).
     labels
         Their labels, shape (n,), all among `classes`.
     """
@@ -67,7 +67,7 @@ def make_check(
 
 
 def _line(twin: StreamLearner, prediction: Any) -> bytes:
-    """The step just made, as report.c prints it."""
+    """Output line of the last step, as printed by report.c."""
     alarm = twin.alarm_
     head = f"{twin.time_} {prediction}".encode()[:NAME_END]
     tail = f" {len(twin)}" + (f" alarm {alarm.change_time}" if alarm else "")

@@ -1,7 +1,7 @@
-"""Run an exported model: as a library on this computer, or on an emulated Cortex-M with the board's memory.
+"""Run an exported model: as a host library, or on an emulated Cortex-M with the board's memory.
 
 The cross compiler (PyPI `ziglang`), the emulator (`unicorn`) and `pyelftools` are development requirements;
-GNU's `arm-none-eabi-gcc` is used instead of zig where asked for.
+GNU's `arm-none-eabi-gcc` can be used instead of zig.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ ZIG_CPU = {
 }  # with their floating point
 PAGE = 4096  # the emulator maps whole pages
 SYSTEM = 0xE000E000  # the core's own registers: one page of them
-STRICT = ("-Wall", "-Wextra", "-Werror")  # here a warning is a fault; the project itself is built by any compiler
+STRICT = ("-Wall", "-Wextra", "-Werror")  # warnings are errors here, but not for users of the project
 BKPT_AB = b"\xab\xbe"
 SYS_OPEN, SYS_WRITE0, SYS_READ, SYS_EXIT = 0x01, 0x04, 0x06, 0x18
 
 
 @dataclass(frozen=True)
 class DeviceStep:
-    """What the C code's tml_observe gives; times count from 1."""
+    """Return value of the C function tml_observe; times count from 1."""
 
     prediction: int
     time: int
@@ -61,19 +61,19 @@ def _compile(command: list[str], folder: Path) -> None:
 
 
 def host_compiler() -> list[str]:
-    """This computer's C compiler, else zig's."""
+    """Return the command of the host's C compiler, or of zig's if there is none."""
     found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     return [found] if found else list(ZIG)
 
 
 def make(folder: str | Path, target: str, *variables: str) -> None:
-    """`make target` in an exported project, with this computer's compiler for the host."""
+    """Run `make target` in an exported project, with the host's C compiler."""
     always = f"CC={' '.join(host_compiler())}", f"WARNINGS={' '.join(STRICT)}"
     _compile(["make", "-s", target, *always, *variables], Path(folder))
 
 
 def build_firmware(folder: str | Path, board: Board, compiler: str = "zig", whole: bool = False) -> Path:
-    """The board's ELF by the project's own Makefile; `whole` keeps functions nobody calls."""
+    """Build the board's ELF with the project's Makefile and return its path; `whole` keeps unused functions."""
     variables = [f"BOARD={board.name}"]
     if compiler == "zig":
         variables += [
@@ -91,7 +91,7 @@ def build_firmware(folder: str | Path, board: Board, compiler: str = "zig", whol
 
 
 class HostLibrary:
-    """The exported C code, compiled for this computer and called in place.
+    """Exported C code, compiled as a shared library for the host.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class HostLibrary:
         return float(self._c.tml_statistic())
 
     def features(self, clip: NDArray[np.int16], n_features: int, chunk: int = 0) -> NDArray[np.float32]:
-        """Features of a clip, pushed `chunk` samples at a time (0: at once)."""
+        """Return the features of a clip, shape (n_features,), pushed `chunk` samples at a time (0: all at once)."""
         clip = np.ascontiguousarray(clip, np.int16)
         self._c.tml_audio_start()
         size = chunk or max(len(clip), 1)
@@ -152,7 +152,7 @@ def _makefile_list(folder: Path, name: str) -> list[str]:
 
 
 class EmulatedBoard:
-    """A Cortex-M with the flash and RAM of a board and nothing else: any other access is an error.
+    """Emulated Cortex-M with the flash and RAM of a board; any other memory access is an error.
 
     Functions are called by name, or the whole program is run from reset with its debugger calls answered
     here. Instructions are counted exactly where asked for; that takes ten times as long.
@@ -205,11 +205,11 @@ class EmulatedBoard:
         self._running = False
 
     def static_bytes(self) -> int:
-        """The linker's .data + .bss."""
+        """Return the bytes of the sections .data and .bss."""
         return self.sections.get(".data", 0) + self.sections.get(".bss", 0)
 
     def stack_bytes(self) -> int:
-        """The deepest use of the stack so far."""
+        """Return the maximum stack use so far, in bytes."""
         stack = bytes(self.machine.mem_read(self._stack_bottom, STACK))
         return len(stack.lstrip(b"\xa5"))
 
@@ -223,15 +223,15 @@ class EmulatedBoard:
     # -- the whole program ------------------------------------------------------------------------
 
     def run(self, stream: bytes) -> str:
-        """From reset to its end, with `stream` as the file stream.bin; gives what it printed."""
+        """Run the program from reset to its end with `stream` as stream.bin; return its output."""
         self._input, self._output, self._running = stream, [], True
         self._reset(0)
         if self._running:
-            raise ExportError("the program stopped before its end")
+            raise ExportError("the program stopped early: check stream.bin and the board")
         return b"".join(self._output).decode()
 
     def _reset(self, until: int) -> None:
-        """As the core does it: the stack pointer and the first instruction come from the vector table."""
+        """Reset the core: stack pointer and first instruction come from the vector table."""
         vectors = bytes(self.machine.mem_read(self.board.flash_origin, 8))
         stack, start = (int.from_bytes(vectors[i : i + 4], "little") for i in (0, 4))
         self.machine.reg_write(self._arm.UC_ARM_REG_SP, stack)
@@ -268,11 +268,11 @@ class EmulatedBoard:
     # -- single functions -------------------------------------------------------------------------
 
     def boot(self) -> None:
-        """From reset to the entry of main: variables set up, floating point on."""
+        """Run from reset to the entry of main: variables initialised, floating point enabled."""
         self._reset(self.symbols["main"] & ~1)
 
     def call(self, function: str, *arguments: int) -> int:
-        """Call a C function with up to four integers or addresses; gives r0."""
+        """Call a C function with up to four integers or addresses; return r0."""
         arm, back = self._arm, self.symbols["main"] & ~1
         self.machine.reg_write(arm.UC_ARM_REG_SP, self.board.ram_origin + self.board.ram)
         self.machine.reg_write(arm.UC_ARM_REG_LR, back | 1)
@@ -321,7 +321,7 @@ def _pages(size: int) -> int:
 
 
 def _thumb_instructions(code: bytes) -> int:
-    """How many Thumb-2 instructions: of 4 bytes if the first five bits are 11101, 11110 or 11111."""
+    """Number of Thumb-2 instructions; they have 4 bytes if the first five bits are 11101, 11110 or 11111."""
     count = at = 0
     while at < len(code):
         at += 4 if code[at + 1] >> 3 >= 0b11101 else 2

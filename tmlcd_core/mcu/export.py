@@ -1,4 +1,4 @@
-"""A fitted learner as a C project for a microcontroller: sources, constants, board files, all in one zip."""
+"""Export of a fitted learner as a C project for a microcontroller: sources, constants and board files."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ LAYOUT_CODES = {"paper": "TML_PAPER", "compact": "TML_COMPACT", "streamed": "TML
 STORE_CODES = {"float32": "TML_FLOAT32", "int16": "TML_INT16", "uint8": "TML_UINT8"}
 C_TYPES = {"float32": "float", "int16": "int16_t", "uint8": "uint8_t"}
 VALUE_RANGE = {"int16": (-32_767, 32_767), "uint8": (0, 255)}
-# Later samples may lie beyond those of T: what is representable is this many times T's own range.
+# Later samples may lie outside the range of T: the representable range is this factor times larger.
 HEADROOM = {"int16": 2.0, "uint8": 1.25}
 
 # The README's paragraph on stream.bin, with and without one.
 STREAM = """\
 `stream.bin` holds @COUNT@ samples of the data that the model was fitted on, in the format of `stream.h`: all classes in
-turns, the first without a label, the last with a wrong one, so that something is learnt. `expected.txt` is what the
-Python model says about them, line by line."""
+turns, the first without a label, the last with a wrong one, so that it is learned. `expected.txt` has the predictions
+of the Python model, one per line."""
 NO_STREAM = """\
-This project was exported without samples: write `stream.bin` in the format of `stream.h`, and `expected.txt`, yourself.
+This project has no samples: create `stream.bin` in the format of `stream.h`, and `expected.txt`, yourself.
 Without them `make check` and `make run` stop with exit code 2."""
 
 PACKAGE = "tmlcd-core"  # its name in pyproject.toml
@@ -76,7 +76,7 @@ CORE_FLAGS = {
     "cortex-m4": "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16",
     "cortex-m7": "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16",
 }
-# An M7 that is not one of the paper's may have single precision only (STM32F746): doubles in software run on each.
+# Some M7 (STM32F746) have single precision only; software doubles run on all of them.
 ANY_M7 = CORE_FLAGS["cortex-m7"].replace("fpv5-d16", "fpv5-sp-d16")
 ALWAYS = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "knn.h", "knn.c", "learner.c", "report.h",
           "report.c", "stream.h", "stream.c", "host.c", "firmware.c", "board_io.h", "board_io.c",
@@ -92,20 +92,20 @@ SOUND_TABLES = {
 FOR_SOUND = ("audio.h", "spectrogram.c", "stem.c")
 FOR_TESTS = ("cusum.h", "cusum.c")
 
-# What cannot be exported, and the sentence the user gets.
+# Reasons why a model cannot be exported, with the error message.
 CANNOT_EXPORT: dict[str, str] = {
     "kind": "A {value} has no C counterpart: export " + ", ".join(t.__name__ for t in LEARNER_NAMES),
     "not fitted": "This {value} is not fitted: call fit with the initial samples first",
     "unbounded": "This {value} has no bound on |T|, and a device has no heap: give max_size or capacity",
     "too large": "T holds {value:,} samples, more than the {bound:,} to reserve: raise max_size or capacity",
-    "detector": "The detector {value} runs on the host only: leave it out for the CUSUM test",
-    "grid": "A grid of candidate accuracies spaced {value} is not laid out in the C code: use spacing=0.01",
-    "probability": "add_probability={value!r} is not in the C code: use 1.0",
+    "detector": "The detector {value} is not supported by the C code: leave it out to use the CUSUM test",
+    "grid": "Candidate accuracies with spacing {value} are not supported by the C code: use spacing=0.01",
+    "probability": "add_probability={value!r} is not supported by the C code: use 1.0",
     "count": "A batch or warm-up of {value:,} samples does not fit 16 bits: use at most 65,535",
-    "one class": "The class {value!r} alone leaves nothing to tell apart: a classifier needs at least two",
+    "one class": "The model has only the class {value!r}: a classifier needs at least two",
     "classes": "{value:,} classes do not fit one byte: use at most 255",
     "votes": "Votes by distance of {value:,} classes do not fit the stack: use weights='uniform' or at most {bound}",
-    "n_fft": "n_fft={value} is no power of two from 16 to 8192: choose 128, 256 or 512",
+    "n_fft": "n_fft={value} is not a power of two from 16 to 8192: choose 128, 256 or 512",
     "extractor": "The extractor gives {value:,} features, the model has {bound:,}: pass its own extractor",
     "overflow": "A distance of {value:,} uint8 features may overflow 32 bits: use store='int16'",
     "range": "Features from {value:g} to {bound:g} cannot be scaled to {store}: use store='float32'",
@@ -121,10 +121,10 @@ def _refuse(what: str, **values: Any) -> ExportError:
 
 @dataclass(frozen=True)
 class Firmware:
-    """An exported model: its text files by path, its check, and what they were made of.
+    """Exported C project: text files by path, check, and configuration.
 
     `offset` and `scale` map a feature x to its stored value round((x - offset) * scale); float32 stores x.
-    `samples_per_class` counts the T that is shipped: 0 for a class that was forgotten or has not come yet.
+    `samples_per_class` counts the exported T: 0 for a class that was forgotten or has not appeared yet.
     """
 
     board: Board
@@ -139,21 +139,22 @@ class Firmware:
 
     @property
     def budget(self) -> Budget:
+        """Memory budget of the configuration."""
         return budget(self.configuration)
 
     def quantise(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
-        """What the device stores for X, as float32: a Python model of these decides as the device does."""
+        """Return X (n, d) as the device stores it, in float32; a Python model of these makes the device's decisions."""
         return quantise(X, self.configuration.store, self.offset, self.scale)
 
     def contents(self) -> dict[str, bytes]:
-        """All files of the project by path: the text, and the check if there is one."""
+        """Return all files of the project by path, including the check if there is one."""
         found = {name: text.encode() for name, text in self.files.items()}
         if self.check is not None:
             found |= {"stream.bin": self.check.stream, "expected.txt": self.check.expected}
         return found
 
     def zip(self) -> bytes:
-        """The project as a zip; the same model always gives the same bytes."""
+        """Return the project as the bytes of a zip; deterministic."""
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, content in sorted(self.contents().items()):
@@ -164,9 +165,10 @@ class Firmware:
         return out.getvalue()
 
     def write(self, folder: str | Path) -> Path:
-        """Write the project into `folder`, which is made if need be; if a write fails, `folder` is as it was.
+        """Write the project to `folder`, which is created if needed, and return its path.
 
-        All files are written elsewhere on the same disk and then renamed, so a full disk leaves no half of a project.
+        All files are written to a temporary folder on the same disk and then renamed, so that a failed write (full
+        disk) leaves `folder` unchanged.
         """
         root = Path(folder)
         exists = root.is_dir()
@@ -188,7 +190,7 @@ class Firmware:
         return root
 
     def in_words(self) -> str:
-        """Samples per class in the shipped T, and the classes that have none.
+        """Return a sentence on the samples per class in the exported T, and the classes without samples.
 
         Examples
         --------
@@ -217,32 +219,32 @@ def export_firmware(
     fused: bool | None = None,
     check: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> Firmware:
-    """The C project of a fitted learner.
+    """Export a fitted learner as a C project; return a `Firmware`.
 
     Parameters
     ----------
     model
-        A fitted HybridTinyKNN, ActiveTinyKNN, CondensingInTime, TinyKNN or kNN baseline. Its T is taken as it
-        is now; on the device these samples have time 0 and the change test warms up anew.
+        A fitted HybridTinyKNN, ActiveTinyKNN, CondensingInTime, TinyKNN or kNN baseline. Its current T is exported;
+        on the device these samples have time 0, and the warm-up of the change test starts again.
     extractor
-        That of the model's features; None for a model that is fed vectors.
+        Extractor of the model's features; None if the input is vectors.
     board
-        One of `BOARDS` by name, or a `Board`. The zip holds the files of all; this one is the default.
+        One of `BOARDS` by name, or a `Board`. The zip has the files of all boards; this one is the default.
     layout
         `streamed`, `compact` or `paper`; see `LAYOUTS`.
     store
-        Type of T: `float32`, `int16`, `uint8`, or `auto` for the first of them that fits the board.
+        Data type of T: `float32`, `int16`, `uint8`, or `auto` for the first of them that fits the board.
     capacity
-        Largest |T| on the device; by default the model's own bound.
+        Maximum |T| on the device; the model's own bound if None.
     classes
-        Labels beside the model's own that may turn up on the device.
+        Additional labels that may appear on the device.
     fused
-        Multiply colours and filter beforehand: 50 KB of flash per filter for about half of the instructions.
-        By default wherever it is possible and leaves half of the flash free.
+        Precompute the products of colours and filter: 50 KB of flash per filter, about half of the instructions.
+        If None, used where possible and if half of the flash remains free.
     check
         Samples and their labels for `stream.bin` and `expected.txt`, which `make check` compares: clips
-        (n, sample_rate) of int16 or in -1..1, or vectors (n, features). A model of vectors takes those of T by default;
-        one of sound without clips has no such files.
+        (n, sample_rate) of int16 or in -1..1, or vectors (n, features). A model of vectors uses those of T by default;
+        without clips a model of sound has no such files.
 
     Examples
     --------
@@ -325,7 +327,7 @@ def _capacity(model: Any, capacity: int | None) -> int:
     if capacity is None:
         capacity = bound
     elif bound is not None and capacity != bound:
-        raise ConfigError(f"capacity={capacity!r} differs from the model's own bound of {bound}: leave it out")
+        raise ConfigError(f"capacity={capacity!r} differs from the model's own bound of {bound}: omit it")
     if capacity is None:
         raise _refuse("unbounded", value=type(model).__name__)
     size = FirmwareConfiguration(samples=capacity).samples
@@ -335,11 +337,11 @@ def _capacity(model: Any, capacity: int | None) -> int:
 
 
 def _classes(model: Any, more: Sequence[Any]) -> NDArray:
-    """The model's classes and those that may turn up, sorted: their places are the codes on the device."""
+    """Sorted classes of the model and the additional ones; a class's index is its code on the device."""
     try:
         _, every = model._encode(more)
     except DataError as error:
-        raise ConfigError(f"classes={more!r} cannot join the model's: {error}") from error
+        raise ConfigError(f"classes={more!r} cannot be added to the model's classes: {error}") from error
     if len(every) < 2:
         raise _refuse("one class", value=every[0].item())
     if len(every) > MAX_CLASSES:
@@ -373,7 +375,7 @@ def _sound(model: Any, extractor: Extractor) -> dict[str, int]:
 
 
 def _choose_store(wanted: FirmwareConfiguration, store: str, board: Board) -> FirmwareConfiguration:
-    """`wanted` with the type of T; "auto" is the most precise that fits, or the smallest if none does."""
+    """`wanted` with the data type of T; "auto" is the most precise one that fits, or the smallest if none does."""
     choices = list(STORE_BYTES) if store == "auto" else [store]
     for name in choices:
         configuration = replace(wanted, store=name)
@@ -397,7 +399,7 @@ def _check_memory(configuration: FirmwareConfiguration, fused: bool, board: Boar
     what = f"|T| = {configuration.samples:,} in {configuration.store}, laid out {configuration.layout},"
     if not budget(configuration).fits(board):
         largest = largest_store(configuration, board)
-        advice = f"|T| = {largest:,} would fit" if largest else "lower the sampling rate or take a larger board"
+        advice = f"|T| = {largest:,} would fit" if largest else "lower the sampling rate or use a larger board"
         needed = budget(configuration).needed + LINKER_SLACK
         raise _refuse("memory", value=what, needed=needed, board=board.title, bound=board.ram, advice=advice)
     needed = flash_bytes(configuration, fused)
@@ -406,14 +408,14 @@ def _check_memory(configuration: FirmwareConfiguration, fused: bool, board: Boar
 
 
 def grid_of(T: NDArray[np.float32], store: str, sound: bool) -> tuple[float, float]:
-    """Offset and scale of the integers that stand for T's features, exact in float32."""
+    """Return offset and scale of the integer representation of T's features, exact in float32."""
     if store == "float32":
         return 0.0, 1.0
     lowest, highest = VALUE_RANGE[store]
     low, high = float(T.min()), float(T.max())
     room = (HEADROOM[store] - 1) * (high - low or 1.0)
     if sound:
-        low, high = 0.0, high + room  # after the ReLU nothing is below
+        low, high = 0.0, high + room  # the ReLU gives no negative values
     else:
         low, high = low - room / 2, high + room / 2
     scale = (highest - lowest) / (high - low or 1.0)
@@ -425,7 +427,7 @@ def grid_of(T: NDArray[np.float32], store: str, sound: bool) -> tuple[float, flo
 
 
 def quantise(X: NDArray[np.float32], store: str, offset: float, scale: float) -> NDArray[np.float32]:
-    """The C code's rounding, in the same single precision."""
+    """Return X rounded to the stored type, with the C code's single-precision arithmetic."""
     X = np.asarray(X, np.float32)
     if store == "float32":
         return X
@@ -434,11 +436,11 @@ def quantise(X: NDArray[np.float32], store: str, offset: float, scale: float) ->
     return np.trunc(values + np.where(values < 0, np.float32(-0.5), np.float32(0.5)))
 
 
-# -- what it should say --------------------------------------------------------------------------
+# -- expected output ----------------------------------------------------------------------------
 
 
 def twin_of(model: Any, c: FirmwareConfiguration, offset: float, scale: float) -> StreamLearner:
-    """A Python learner that decides as the device does on quantised samples: its T as stored there, all with time 0."""
+    """Return a Python learner with the device's decisions on quantised samples: T as stored there, all with time 0."""
     settings = {name: value for name, value in model.get_params(deep=False).items() if name != "condense"}
     twin: Any
     if c.learner == "static":
@@ -459,7 +461,7 @@ def _check(
     if samples.ndim != 2 or samples.shape[1] != length or given.shape != samples.shape[:1] or not len(given):
         raise ConfigError(f"check has samples of shape {samples.shape} and {given.shape} labels: give (n, {length})")
     if strange := sorted(set(given.tolist()) - set(known.tolist())):
-        raise ConfigError(f"check has the label {strange[0]!r}, which is no class of the model: name it in classes")
+        raise ConfigError(f"check has the label {strange[0]!r}, which is not a class of the model: add it to classes")
     rows = choose(given, length * (4 if c.vector is not None else 2))
     samples, given = samples[rows], given[rows]
     if c.vector is not None:
@@ -474,7 +476,7 @@ def _check(
 
 
 def _licence(name: str) -> str:
-    """The text of LICENSE or NOTICE: of the repository, or of the installed package."""
+    """Text of LICENSE or NOTICE, from the repository or the installed package."""
     root = Path(__file__).resolve().parents[2]
     if (root / "app.py").is_file():  # the repository, not site-packages
         return (root / name).read_text(encoding="utf-8")
@@ -483,7 +485,7 @@ def _licence(name: str) -> str:
     except PackageNotFoundError:
         text = None
     if text is None:
-        raise ExportError(f"{name} is missing in this installation, and the project must hold it: install {PACKAGE}")
+        raise ExportError(f"{name} is missing in this installation, but the project must include it: install {PACKAGE}")
     return text
 
 
@@ -546,7 +548,7 @@ def _config(
     if detector is not None:
         defines += [
             ("", "the change test"),
-            ("TML_THRESHOLD", min(detector.threshold, sys.float_info.max).hex()),  # C has no word for infinity
+            ("TML_THRESHOLD", min(detector.threshold, sys.float_info.max).hex()),  # C99 has no constant for infinity
             ("TML_BATCH", detector.batch),
             ("TML_WARMUP", detector.warmup),
             ("TML_CANDIDATES", len(_candidates())),
@@ -601,7 +603,7 @@ def _braces(values: NDArray, floating: bool) -> str:
 
 
 def _float(value: float) -> str:
-    """A float32 as C99's hexadecimal constant: exact, whatever the compiler."""
+    """C99 hexadecimal constant of a float32: exact with every compiler."""
     mantissa, exponent = float(np.float32(value)).hex().split("p")
     whole, _, digits = mantissa.partition(".")
     digits = digits.rstrip("0")
@@ -619,7 +621,7 @@ def _wrap(text: str, width: int = 118) -> str:
 
 
 def _string(text: str) -> str:
-    """A C string: printable ASCII as it is, the rest as the octal bytes of its UTF-8."""
+    """C string literal: printable ASCII, and octal escapes of the other UTF-8 bytes."""
     safe = "".join(chr(b) if 32 <= b < 127 and b not in b'"\\?' else f"\\{b:03o}" for b in text.encode())
     return f'"{safe}"'
 

@@ -1,4 +1,4 @@
-"""The exported feature extractor in numpy: its tables, and the C code's float32 arithmetic operation by operation.
+"""NumPy twin of the exported feature extractor: its tables and the C code's exact float32 arithmetic.
 
 Sums are in the order of the C code and nothing is fused, so the features are those of the board to the last bit;
 `Extractor.transform` is librosa's arithmetic and differs from it by a colour step here and there.
@@ -48,12 +48,12 @@ def sound_tables(c: FirmwareConfiguration, extractor: Extractor, fused: bool) ->
 
 
 def as_int16(clips: NDArray[np.floating]) -> NDArray[np.int16]:
-    """Clips in -1..1 as a converter gives them."""
+    """Return clips in -1..1 as int16 samples, in the same shape."""
     return np.rint(clips * FULL_SCALE).clip(-FULL_SCALE, FULL_SCALE - 1).astype(np.int16)
 
 
 def board_features(clips: NDArray[np.int16], c: FirmwareConfiguration, tables: Tables) -> NDArray[np.float32]:
-    """What `tml_extract` gives for clips (n, sample_rate), as (n, features)."""
+    """Return the features of `tml_extract` for clips (n, sample_rate), shape (n, features)."""
     return np.stack([_stem(_levels(_decibels(clip, c, tables), c), c, tables) for clip in clips])
 
 

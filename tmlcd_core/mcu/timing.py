@@ -1,4 +1,4 @@
-"""What a decision costs: instructions counted under emulation, beside the milliseconds of Table 3."""
+"""Instruction counts of each stage under emulation, compared with the milliseconds of Table 3."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tmlcd_core.mcu.boards import BOARDS, PAPER_TIMES, Board
 from tmlcd_core.mcu.budget import FULL_RATE_F401, PAPER_CONFIGURATIONS, FirmwareConfiguration
 from tmlcd_core.mcu.device import EmulatedBoard, build_firmware
 
-WARMUP, BATCH = 20, 10  # short ones: the dearest sample is the one that ends a batch with an alarm
+WARMUP, BATCH = 20, 10  # short, since the slowest update is the one that ends a batch with an alarm
 
 
 @dataclass(frozen=True)
 class Instructions:
-    """Of one clip: its spectrogram, its features, its prediction with 10 and 50 samples in T, and the dearest
-    prediction and adaptation with 50."""
+    """Instruction counts for one clip: spectrogram, features, prediction with |T| = 10 and 50, and the slowest
+    prediction and update with |T| = 50."""
 
     spectrogram: int
     features: int
@@ -30,7 +30,7 @@ class Instructions:
 
 @dataclass(frozen=True)
 class Case:
-    """What was measured: a configuration on a board, with or without the fused colour table."""
+    """Measured case: a configuration on a board, with or without the fused colour table."""
 
     name: str
     board: str
@@ -47,7 +47,7 @@ CASES = (
     Case("compact, fused colours", "stm32f767", replace(_FULL, layout="compact", store="int16"), True),
     Case("streamed, 22,050 Hz", "stm32f401", FULL_RATE_F401, True),
 )
-# As `measure` gives them with the pinned compiler (zig's clang, -O2); a test measures again.
+# Results of `measure` with the pinned compiler (zig's clang, -O2); a test repeats the measurement.
 MEASURED: dict[Case, Instructions] = dict(
     zip(
         CASES,
@@ -65,7 +65,7 @@ MEASURED: dict[Case, Instructions] = dict(
 
 
 def measure(case: Case) -> Instructions:
-    """Compile the case for its board and count instructions under emulation."""
+    """Compile a case for its board and return its `Instructions`, counted under emulation."""
     board = BOARDS[case.board]
     counts = {n: _count(case, board, n) for n in (10, 50)}
     return replace(counts[50], knn_10=counts[10].knn_50)
@@ -96,14 +96,14 @@ def _vectors(rng: np.random.Generator, y: NDArray, d: int) -> NDArray[np.float32
 
 
 def _dearest(device: EmulatedBoard, rng: np.random.Generator, d: int) -> int:
-    """Predict and learn until the change test has raised an alarm; the sample that cost most."""
+    """Predict and learn until the change test raises an alarm; return the maximum instructions of a sample."""
     x, result = device.symbols["features"], (device.symbols["_ebss"] + 7) & ~7
     device.call("tml_reset")
     costs = []
     for i in range(WARMUP + 3 * BATCH):
         vector = _vectors(rng, np.array([i % 2]), d)[0]
         device.machine.mem_write(x, vector.astype("<f4").tobytes())
-        label = i % 2 if i < WARMUP + BATCH else 1 - i % 2  # right, and then wrong
+        label = i % 2 if i < WARMUP + BATCH else 1 - i % 2  # correct labels, then wrong ones
         before = device.instructions
         device.call("tml_observe", result, x, label)
         costs.append(device.instructions - before)
@@ -112,7 +112,7 @@ def _dearest(device: EmulatedBoard, rng: np.random.Generator, d: int) -> int:
 
 @dataclass(frozen=True)
 class TimeRow:
-    """One stage of a case: instructions (measured), milliseconds (estimated), the paper's (as printed).
+    """Stage of a case: instructions (measured), milliseconds (estimated) and the paper's milliseconds.
 
     `one_cycle_ms` is at one cycle per instruction; `paper_pace_ms` at the board's `cpi`, with which the two
     audio stages take the times that the paper printed. Both are estimates.
@@ -128,7 +128,7 @@ class TimeRow:
 
 
 def time_rows(cases: Sequence[Case] = CASES) -> list[TimeRow]:
-    """The table of stages, from the recorded measurements."""
+    """Return the rows of the timing table, from the recorded measurements."""
     printed = {t.board: t for t in PAPER_TIMES}
     rows = []
     for case in cases:

@@ -1,4 +1,4 @@
-"""The paper's experiments: its table, its figures and its claims."""
+"""Reproduction of the paper's experiments: Table 1, figures and claims."""
 
 from tmlcd_core.paper.claims import CLAIMS, Claim, Evidence, Finding, judge
 from tmlcd_core.paper.configurations import (

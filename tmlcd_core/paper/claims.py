@@ -1,7 +1,7 @@
-"""Every statement of the paper's Section 7 that can be false, measured. Nothing is bent to hold.
+"""Testable claims of the paper's Section 7, each with a rule and a check. No rule was tuned to make a claim pass.
 
-A claim's bounds are the paper's own numbers where it gives them; where it uses words ("limited", "nearly constant"),
-the number that stands for the word is said in the claim's `rule`; no rule was changed once the twenty runs were judged.
+The bounds of a claim are the paper's own numbers if it gives any; where it uses words ("limited", "nearly constant"),
+the claim's `rule` states the number used instead. No rule was changed after the twenty runs were evaluated.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tmlcd_core.experiments.runs import LearnerRun
 from tmlcd_core.paper.configurations import CLASSES, PaperConfiguration
 from tmlcd_core.streams.scenario import Scenario
 
-LATE = 500  # samples that count as "at the end of a concept"; half of the concept where it is shorter
-Values = dict[str, Spread]  # by case: what was measured
+LATE = 500  # samples at "the end of a concept"; half of the concept if it is shorter
+Values = dict[str, Spread]  # measured values by case
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was measured for a claim, case by case, and whether it holds in all of them."""
+    """Measured values of a claim by case, and whether it holds in all cases."""
 
     values: Values
     holds: bool
@@ -31,7 +31,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper, where it stands, the rule by which it is judged, and the function that does it."""
+    """Claim of the paper: statement, section, rule of the check, and the function that checks it."""
 
     key: str
     section: str
@@ -41,7 +41,7 @@ class Claim:
 
 
 class Evidence:
-    """The runs of the table and of the figures, by the names of their configurations."""
+    """Runs of the table and the figures, by name of configuration."""
 
     def __init__(self, results: Results, configurations: list[PaperConfiguration]) -> None:
         self.results = results
@@ -66,18 +66,18 @@ class Evidence:
         return np.array([getattr(run.metrics, key) for run in self.runs(name, learner)], np.float64)
 
     def scenario(self, name: str) -> Scenario:
-        """The scenario of the first run; all runs of an experiment are equally long."""
+        """Return the scenario of the first run; all runs of an experiment have the same length."""
         return self.results.runs(self.experiments[name])[0].scenario
 
     def initial(self, name: str) -> int:
-        """Initial samples: 100·λ, the bound of T and W."""
+        """Return the number of initial samples, 100·λ, the maximum size of T and W."""
         return self.scenario(name).train * self.scenario(name).start.size
 
     def change(self, name: str) -> int:
         return self.scenario(name).changes[0]
 
     def late(self, name: str) -> int:
-        """How many samples are "the end" of a concept of this configuration."""
+        """Return the number of samples at "the end" of a concept of this configuration."""
         return min(LATE, self.change(name) // 2)
 
     def accuracy(self, name: str, learner: str, begin: int, end: int) -> np.ndarray:
@@ -85,12 +85,12 @@ class Evidence:
 
 
 def judge(evidence: Evidence) -> list[tuple[Claim, Finding]]:
-    """Every claim with what was found."""
+    """Check every claim; return each with its `Finding`."""
     return [(claim, claim.check(evidence)) for claim in CLAIMS]
 
 
 def _within(values: Mapping[str, Spread], low: float, high: float, digits: int = 2) -> bool:
-    """Whether all means, rounded as the paper rounds, lie in low..high."""
+    """True if all means, rounded as in the paper, lie in low..high."""
     return all(low <= round(v.mean, digits) <= high for v in values.values())
 
 
@@ -111,7 +111,7 @@ def _ratio(evidence: Evidence, names: list[str], one: str, other: str) -> Values
 
 
 def _smallest_gap(gaps: list[Values]) -> Finding:
-    """The nearest rival in each case; the claim holds where all are behind."""
+    """Compare with the best competitor in each case; the claim holds if all are worse."""
     values = {name: min((gap[name] for gap in gaps), key=lambda s: s.mean) for name in gaps[0]}
     return Finding(values, all(v.mean > 0 for v in values.values()))
 
@@ -283,13 +283,13 @@ def _hybrid_smallest(evidence: Evidence) -> Finding:
 
 
 def _cit_ahead(evidence: Evidence, full: bool) -> Values:
-    """Accuracy of the Hybrid over that of CIT where the Hybrid's T is full, or where it is not."""
+    """Difference in accuracy of Hybrid and CIT while Hybrid's T is full, or while it is not."""
     values = {}
     for name in [n for n in evidence.class_changes if n.startswith("speech")]:
         bound = evidence.initial(name)
         ahead = []
         for hybrid, cit in zip(evidence.runs(name, "hybrid"), evidence.runs(name, "cit"), strict=True):
-            known = np.concatenate([[0], hybrid.sizes[:-1]])  # |T| that predicted the sample, not what it made of it
+            known = np.concatenate([[0], hybrid.sizes[:-1]])  # |T| before the sample was learned
             where = (known >= bound) == full
             if where.any():
                 ahead.append(float(hybrid.correct[where].mean() - cit.correct[where].mean()))

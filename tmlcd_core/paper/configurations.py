@@ -1,4 +1,4 @@
-"""The paper's experiments as data."""
+"""Configurations of the paper's experiments."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ CLASSES = (2, 3, 5)  # λ of Table 1
 TABLE_LEARNERS = ("svm", "nn-fc1-static", "nn-fc1-centred", "static", "condensed")
 FIGURE_LEARNERS = ("cit", "active", "hybrid", "nn-fc1")
 BOARD_SIZE = 50  # |T| on the boards (paper, Sec. 7.6)
-LOW_RATE = {"sample_rate": 4410, "n_fft": 128, "hop": 128}  # the STM32F401's variant (paper, Sec. 7.6)
-TABLE_TEST = 750  # samples per class to test on; the paper does not say
+LOW_RATE = {"sample_rate": 4410, "n_fft": 128, "hop": 128}  # extractor of the STM32F401 (paper, Sec. 7.6)
+TABLE_TEST = 750  # test samples per class; not given in the paper
 IMAGES = 1000  # images per class in a stream, half of them before the change (paper, Sec. 7.3); digits have fewer
 
 
 @dataclass(frozen=True)
 class PaperConfiguration:
-    """One panel: an experiment with a name and a title."""
+    """Experiment of one panel, with a name and a title."""
 
     name: str
     title: str
@@ -27,7 +27,7 @@ class PaperConfiguration:
 
 
 def figure_configurations() -> list[PaperConfiguration]:
-    """The five panels of the algorithm figure; `digits` stands in for ImageNet."""
+    """Return the five panels of the algorithm figure; `digits` replaces ImageNet."""
 
     def speech(drift: str, classes: int) -> Experiment:
         return Experiment("speech", classes, drift=drift, learners=FIGURE_LEARNERS)
@@ -45,7 +45,7 @@ def figure_configurations() -> list[PaperConfiguration]:
 
 
 def approximation_configurations() -> list[PaperConfiguration]:
-    """The approximation figure: the Hybrid as before, with |T| = 50, and with |T| = 50 at 4,410 Hz."""
+    """Return the panels of the approximation figure: Hybrid, with |T| = 50, and with |T| = 50 at 4,410 Hz."""
     found = []
     for classes in (2, 3):
         baseline = Experiment("speech", classes, learners=("hybrid",))
@@ -60,7 +60,7 @@ def approximation_configurations() -> list[PaperConfiguration]:
 
 
 def table_configurations() -> list[PaperConfiguration]:
-    """Table 1: no drift, nobody learns."""
+    """Return the configurations of Table 1: no drift, and no learning during the stream."""
     found = []
     for classes in CLASSES:
         experiment = Experiment("speech", classes, drift="none", per_class=TABLE_TEST, learners=TABLE_LEARNERS)
@@ -73,6 +73,6 @@ def table_configurations() -> list[PaperConfiguration]:
 
 
 def _images(drift: str, classes: int, learners: tuple[str, ...]) -> list[tuple[str, Experiment]]:
-    """The same on every set of images that is on this machine."""
+    """One experiment for each installed image dataset."""
     names = [name for name, info in SOURCES.items() if info.kind == "image" and info.missing() is None]
     return [(name, Experiment(name, classes, drift=drift, per_class=IMAGES, learners=learners)) for name in names]

@@ -1,4 +1,4 @@
-"""What the paper printed: Table 1, mean and standard deviation over 20 runs, for 2, 3 and 5 classes."""
+"""Published values of Table 1: mean and standard deviation over 20 runs, for 2, 3 and 5 classes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Published(NamedTuple):
-    """Accuracy and stored samples, each with its standard deviation."""
+    """Published accuracy and number of stored samples, each with its standard deviation."""
 
     accuracy: float
     accuracy_std: float
@@ -21,7 +21,7 @@ NAMES = {
     "static": "kNN",
     "condensed": "kNN + C",
 }
-BESIDE = {"nn-fc1-centred": "nn-fc1-static"}  # a row of ours, and the published one that it stands beside
+BESIDE = {"nn-fc1-centred": "nn-fc1-static"}  # additional row, and the published row to compare it with
 
 TABLE_1: dict[str, dict[str, dict[int, Published]]] = {
     "speech": {

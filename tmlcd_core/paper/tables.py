@@ -1,4 +1,4 @@
-"""Tables as files: CSV to compute with, Markdown to read, LaTeX to print."""
+"""Tables of the reproduction, written as CSV, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LATEX |= {"<": r"$<$", ">": r"$>$", "µ": r"$\mu$"}
 
 
 def write_table(folder: Path, name: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[Path]:
-    """`name`.csv, .md and .tex in `folder`."""
+    """Write a table as `name`.csv, .md and .tex in `folder`; return the paths."""
     text = [[_text(cell) for cell in row] for row in rows]
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -58,7 +58,7 @@ TABLE_HEAD = (
 
 
 def table_1(results: Results, configurations: Sequence[PaperConfiguration]) -> list[list[Any]]:
-    """Table 1 beside the paper's: rows under `TABLE_HEAD`."""
+    """Return the rows of Table 1 with the paper's values, in the columns of `TABLE_HEAD`."""
     rows: list[list[Any]] = []
     for one in configurations:
         experiment = one.experiment
@@ -98,7 +98,7 @@ CLAIM_HEAD = ("claim", "section", "statement", "rule", "measured", "verdict")
 
 
 def claim_rows(found: Sequence[tuple[Claim, Finding]]) -> list[list[str]]:
-    """Rows under `CLAIM_HEAD`."""
+    """Return the rows of the claims, in the columns of `CLAIM_HEAD`."""
     return [
         [
             claim.key,
@@ -113,6 +113,7 @@ def claim_rows(found: Sequence[tuple[Claim, Finding]]) -> list[list[str]]:
 
 
 def verdict(finding: Finding) -> str:
+    """Return the verdict on a claim as text."""
     return "holds" if finding.holds else "does not hold"
 
 

@@ -1,4 +1,4 @@
-"""Streams to learn from: scenarios and their drifts, feature pools, composing, synthetic sources."""
+"""Data streams with concept drift: scenarios, drifts, feature pools, stream composition, synthetic streams."""
 
 from tmlcd_core.streams.drifts import DRIFTS, DriftDetails, DriftKind, make_scenario, register_drift
 from tmlcd_core.streams.feature_pools import DatasetPool, FeaturePool, SourcePool

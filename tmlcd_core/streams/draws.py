@@ -1,11 +1,12 @@
-"""The random numbers that draw classes and order samples: SplitMix64, which C and JavaScript repeat in a few lines.
+"""SplitMix64 random numbers, used to draw the classes and order the samples of a stream.
 
-Every draw of an experiment comes from here, so that a seed means the same stream in Python, in C and in a browser:
+All random draws of an experiment come from here. SplitMix64 is a few lines in any language, so that a seed gives the
+same stream in Python, C and JavaScript:
 
-- number i of a sequence is `mix(start + (i + 1) * GAMMA)`, all in 64 bits without a sign;
+- number i of a sequence is `mix(start + (i + 1) * GAMMA)`, all in unsigned 64-bit arithmetic;
 - the start of a sequence is `mix(seed) + purpose`: sequences for different purposes are independent;
 - a uniform number is the upper 53 bits divided by 2**53;
-- a permutation sorts 0..n-1 by n such numbers; equal numbers, which hardly occur, keep their order.
+- a permutation sorts 0..n-1 by n such numbers; equal numbers, which are very unlikely, keep their order.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from numpy.typing import NDArray
 from tmlcd_core.validation import whole_number
 
 GAMMA = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio, odd
-CLASSES, ORDER, MEDIA = 1, 2, 3  # purposes: which classes, the order of labels, which media of a class
+CLASSES, ORDER, MEDIA = 1, 2, 3  # purposes: choice of classes, order of labels, choice of media within a class
 LARGEST_SEED = 2**32 - 1
 
 Item = TypeVar("Item")
 
 
 def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scramble 64-bit numbers: SplitMix64's output function."""
+    """Return the SplitMix64 output function (a bijective hash) of each 64-bit number, in the shape of `values`."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
 
 
 class Draws:
-    """A sequence of random numbers for one seed and one purpose.
+    """SplitMix64 random number generator for one seed and one purpose.
 
     Parameters
     ----------
@@ -59,19 +60,19 @@ class Draws:
         self._state = mix(np.array([seed], np.uint64)) + np.uint64(purpose)
 
     def integers(self, n: int) -> NDArray[np.uint64]:
-        """The next n numbers of the sequence, shape (n,)."""
+        """Return the next n random 64-bit integers, shape (n,)."""
         states = self._state + GAMMA * np.arange(1, n + 1, dtype=np.uint64)
         self._state = self._state + GAMMA * np.array([n], np.uint64)
         return mix(states)
 
     def uniform(self, n: int) -> NDArray[np.float64]:
-        """The next n numbers as shares in [0, 1), shape (n,)."""
+        """Return n uniform random numbers in [0, 1), shape (n,)."""
         return (self.integers(n) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def permutation(self, n: int) -> NDArray[np.int64]:
-        """0..n-1 in random order, shape (n,)."""
+        """Return a random permutation of 0..n-1, shape (n,)."""
         return np.argsort(self.integers(n), kind="stable")
 
     def shuffled(self, items: Sequence[Item]) -> list[Item]:
-        """The items in random order."""
+        """Return the items in random order."""
         return [items[i] for i in self.permutation(len(items)).tolist()]

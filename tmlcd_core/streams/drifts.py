@@ -1,4 +1,4 @@
-"""The drifts that experiments offer by name, and how to add one."""
+"""Registry of drifts by name, and the scenario of each."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ PER_CLASS = 1500  # samples of each class in a stream: 750 before and 750 after 
 
 @dataclass(frozen=True)
 class DriftDetails:
-    """What a drift may need to know: the class that appears, and the noise. None or "" is drawn or usual."""
+    """Options of a drift: the new class (None: drawn at random), the noise effect and its strength (0..1)."""
 
     new: str | None = None
     effect: str = VERY_NOISY
     strength: float = 1.0
 
 
-Part = Callable[..., Drift]  # makes one step of a scenario from `at` and `over`
+Part = Callable[..., Drift]  # returns one drift of a scenario, given `at` and `over`
 
 
 @dataclass(frozen=True)
 class DriftKind:
-    """A drift by name.
+    """Entry of the drift registry.
 
     Parameters
     ----------
     name : str
-        For links and the command line.
+        Identifier in links and on the command line.
     title : str
-        For people.
+        Label in the interface.
     about : str
-        What happens, in one line.
+        One-line description.
     parts : callable
-        Given `DriftDetails`, the steps of the scenario, each a callable of `at` and `over`. The first happens when the
-        experiment says; the others divide the rest of the stream evenly.
+        Function of `DriftDetails` that returns the drifts in order, each as a callable of `at` and `over`. The first
+        one starts where the experiment sets it; the others divide the rest of the stream evenly.
     disturbs : bool
-        Whether it changes the sound or the picture itself, so that vectors cannot have it.
+        True if it changes the sounds or images themselves, so that it is not available for vectors.
     """
 
     name: str
@@ -78,44 +78,46 @@ DRIFTS: dict[str, DriftKind] = {
         DriftKind(
             "class-change",
             "A class changes",
-            "another class takes the place of one: the paper's change",
+            "another class replaces one of the classes, as in the paper",
             lambda details: [_class_change(details)],
         ),
         DriftKind(
             "noise",
             "Noise sets in",
-            "every sample is disturbed: the paper's failing microphone",
+            "every sample gets noise, like the broken microphone in the paper",
             lambda details: [_noise(details)],
             disturbs=True,
         ),
         DriftKind(
             "class-added",
             "A new class appears",
-            "one class more",
+            "a class is added",
             lambda details: [partial(ClassAdded, new=details.new)],
         ),
-        DriftKind("class-removed", "A class disappears", "one class less", lambda details: [ClassRemoved]),
-        DriftKind("labels-swapped", "Two labels swap", "two labels change places", lambda details: [LabelsSwapped]),
+        DriftKind("class-removed", "A class disappears", "a class is removed", lambda details: [ClassRemoved]),
+        DriftKind(
+            "labels-swapped", "Two labels swap", "two classes exchange their labels", lambda details: [LabelsSwapped]
+        ),
         DriftKind(
             "recurring",
             "Change and back again",
-            "a class changes, and later the first concept returns",
+            "a class changes; later the first concept returns",
             lambda details: [_class_change(details), Return],
         ),
         DriftKind(
             "several",
             "Three drifts in a row",
-            "a class changes, then noise sets in, then two labels swap",
+            "a class changes, then noise starts, then two labels swap",
             lambda details: [_class_change(details), _noise(details), LabelsSwapped],
             disturbs=True,
         ),
-        DriftKind("none", "Nothing changes", "the stream stays as it begins", lambda details: []),
+        DriftKind("none", "Nothing changes", "the stream has no drift", lambda details: []),
     )
 }
 
 
 def register_drift(kind: DriftKind) -> DriftKind:
-    """Offer a drift to the lab, the command line and Python under its name; returns it.
+    """Register a drift by its name for the Drift lab, the command line and Python; return it.
 
     Examples
     --------
@@ -131,7 +133,7 @@ def register_drift(kind: DriftKind) -> DriftKind:
 
 
 def drift_kind(name: str) -> DriftKind:
-    """The drift of this name; a `ConfigError` lists those that there are."""
+    """Return the drift of this name; a `ConfigError` lists the known names."""
     if name not in DRIFTS:
         raise ConfigError(f"there is no drift {name!r}; there are {', '.join(DRIFTS)}")
     return DRIFTS[name]
@@ -148,26 +150,26 @@ def make_scenario(
     words: Sequence[str] = (),
     details: DriftDetails | None = None,
 ) -> Scenario:
-    """The scenario of a drift by name.
+    """Return the `Scenario` of a drift by name.
 
     Parameters
     ----------
     drift : str
         A name of `DRIFTS`.
     classes : int, or sequence of str
-        How many to begin with, or which.
+        Number of initial classes (λ), or their names.
     per_class : int
-        Samples of the stream for each class to begin with: it has `per_class` times as many samples as classes.
+        Stream samples per initial class: the stream has `per_class` times λ samples.
     train : int
-        Initial samples of each class.
+        Initial training samples per class.
     at : float
-        When the drift begins, as a share of the stream.
+        Start of the drift, as a fraction of the stream.
     over : float
-        How long it lasts, as a share of what follows; 0 is abrupt.
+        Length of the drift, as a fraction of the stream up to the next drift; 0 is abrupt.
     words : sequence of str
-        Names of the first classes, where `classes` is a number.
+        Names of the first classes, if `classes` is a number.
     details : DriftDetails
-        The class that appears and the noise, unless they are left to chance and custom.
+        The class that appears and the noise; by default a random class and the default noise.
 
     Examples
     --------

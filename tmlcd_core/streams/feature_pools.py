@@ -1,4 +1,4 @@
-"""What streams are made of: the features of any class of the data, disturbed or not, by the numbers of its media."""
+"""Feature pools: feature vectors of a class, with or without an effect, addressed by medium (clip or image) index."""
 
 from __future__ import annotations
 
@@ -16,42 +16,47 @@ from tmlcd_core.features import EFFECTS, Extractor
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.streams.scenario import NO_EFFECT, VERY_NOISY, Origin
 
-STEP = 100  # media; pools are made in multiples of it, so that runs which need a few more or less share one
+STEP = 100  # media; pool sizes are rounded up to a multiple, so that runs of similar size share a cache entry
 
 
 class FeaturePool(Protocol):
-    """Features by class and number: `pool` gives those of the first `n` media of an origin, and their numbers."""
+    """Interface of a feature pool: features of a class by medium index."""
 
     name: str
     kind: Kind
 
     @property
-    def classes(self) -> tuple[str, ...]: ...
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes."""
 
-    def count(self, word: str) -> int: ...
+    def count(self, word: str) -> int:
+        """Return the number of media of a class."""
 
-    def usable(self, word: str, wanted: int) -> int: ...
+    def usable(self, word: str, wanted: int) -> int:
+        """Return the number of usable media of a class, checked only if there are fewer than `wanted`."""
 
-    def pool(self, origin: Origin, n: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]: ...
+    def pool(self, origin: Origin, n: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return the features of the first n or more media, shape (m, d), and their indices, shape (m,)."""
 
-    def medium(self, origin: Origin, index: int) -> NDArray | None: ...
+    def medium(self, origin: Origin, index: int) -> NDArray | None:
+        """Return one clip or image with its effect; None if it is not available."""
 
 
 class SourcePool:
-    """The classes of a source, or of a folder, through an extractor and the cache.
+    """Feature pool of a data source or a folder: an extractor with a feature cache.
 
     Parameters
     ----------
-    data
+    data : str or Path
         A name of `tmlcd_core.datasets.SOURCES`, or a folder.
-    words
-        Classes that speech is to offer besides its own thirty.
-    extractor
-        For sounds and images; the paper's unless given.
-    cache
-        Of features; the user's unless given.
-    seed
-        Of the randomness inside effects.
+    words : sequence of str
+        Additional words of the speech source, besides its default thirty.
+    extractor : Extractor or None
+        Feature extractor of sounds and images; the paper's if None.
+    cache : FeatureCache or None
+        Feature cache; the default one if None.
+    seed : int
+        Seed of the random effects.
 
     Examples
     --------
@@ -87,13 +92,18 @@ class SourcePool:
 
     @property
     def classes(self) -> tuple[str, ...]:
+        """Names of the classes."""
         return self.source.classes
 
     def count(self, word: str) -> int:
+        """Return the number of media of a class, including files that may turn out to be unusable."""
         return self.source.count(word)
 
     def usable(self, word: str, wanted: int) -> int:
-        """How many media a class has. Where a folder has fewer than wanted, they are read: some may be of no use."""
+        """Return the number of usable media of a class.
+
+        If a folder has fewer files than `wanted`, they are decoded, since some may be unusable.
+        """
         count = self.count(word)
         if count < wanted and isinstance(self.source, PartialSource):
             return len(self.pool(Origin(word), count)[1])
@@ -101,28 +111,34 @@ class SourcePool:
 
     @property
     def skipped(self) -> dict[str, str]:
-        """The files of a folder that were found to be of no use so far, with the reason."""
+        """Unusable files of a folder found so far: file name to reason."""
         return self.source.skipped if isinstance(self.source, PartialSource) else {}
 
     def _place(self, origin: Origin) -> tuple[Source, str]:
-        """The source that has this origin, and the effect that is left to be applied to it."""
+        """Return the source of this origin, and the effect that remains to be applied to its media."""
         fitting = ", ".join(name for name, effect in EFFECTS.items() if effect.kind == self.kind) or "another drift"
         if origin.effect != VERY_NOISY:
             if origin.effect and EFFECTS[origin.effect].kind != self.kind:
                 raise ConfigError(
-                    f"effect={origin.effect!r} is for {EFFECTS[origin.effect].kind}, and {self.name} holds "
+                    f"effect={origin.effect!r} applies to {EFFECTS[origin.effect].kind}, but {self.name} holds "
                     f"{self.kind}: choose {fitting}"
                 )
             return self.source, origin.effect
         if self.name != "speech":
-            raise ConfigError(f"only the data 'speech' have a variant {VERY_NOISY!r}; for {self.name} choose {fitting}")
+            raise ConfigError(f"only the data 'speech' has a variant {VERY_NOISY!r}; for {self.name} choose {fitting}")
         if origin.strength != 1:
-            raise ConfigError(f"strength={origin.strength}: {VERY_NOISY!r} is as it is, 1; choose another effect")
+            raise ConfigError(
+                f"strength={origin.strength}: {VERY_NOISY!r} has strength 1 only; give 1 or choose another effect"
+            )
         return self._open("speech-very-noisy"), NO_EFFECT
 
     def pool(
         self, origin: Origin, n: int, progress: Progress = silent
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return the features of at least the first n media, shape (m, d), and their indices, shape (m,).
+
+        m is smaller than n if the class has fewer usable media.
+        """
         source, effect = self._place(origin)
         n = -(-n // STEP) * STEP
         found = load(
@@ -139,7 +155,7 @@ class SourcePool:
         return found.X, found.index
 
     def medium(self, origin: Origin, index: int) -> NDArray:
-        """The very clip or image, disturbed as in the stream."""
+        """Return one clip or image with its effect, as used in the stream."""
         source, effect = self._place(origin)
         media = source.media(origin.word, [index])
         if effect:
@@ -148,7 +164,7 @@ class SourcePool:
 
 
 class DatasetPool:
-    """The rows of a `Dataset`: what a page has already loaded, or the ready-made pack.
+    """Feature pool of a `Dataset` in memory, such as the prepared pack.
 
     Examples
     --------
@@ -164,40 +180,46 @@ class DatasetPool:
 
     @property
     def classes(self) -> tuple[str, ...]:
+        """Names of the classes, in the order of their first row."""
         return tuple(dict.fromkeys(self.data.y.tolist()))
 
     def count(self, word: str) -> int:
+        """Return the number of rows of a class."""
         return int((self.data.y == word).sum())
 
     def usable(self, word: str, wanted: int) -> int:
-        """How many rows a class has."""
+        """Return the number of rows of a class; all rows are usable."""
         return self.count(word)
 
     def pool(self, origin: Origin, n: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return all rows of a class, shape (m, d), and the indices of their media, shape (m,); n is ignored."""
         if origin.effect:
-            raise ConfigError(f"{self.name} is a table of features; {origin.effect!r} needs the sounds or images")
+            raise ConfigError(
+                f"{self.name} holds features only; {origin.effect!r} needs the sounds or images: choose another drift"
+            )
         rows = np.flatnonzero(self.data.y == origin.word)
         return self.data.X[rows], self.data.index[rows]
 
     def medium(self, origin: Origin, index: int) -> NDArray | None:
+        """Return one clip or image; None if the dataset has no source."""
         source = self.data.source
         return None if source is None else source.media(origin.word, [index])[0]
 
 
 def check_count(feature_pool: FeaturePool, word: str, needed: int, found: int | None = None) -> None:
-    """A `DataError` if a class has fewer media than a scenario takes."""
+    """Raise a `DataError` if a class has fewer media (`found`, or its count) than a scenario needs."""
     have = feature_pool.count(word) if found is None else found
     if have < needed:
         raise DataError(
-            f"the scenario takes {needed} samples of {word!r}; {feature_pool.name} has {have}: "
-            "take fewer per class (--train, --per-class)"
+            f"the scenario needs {needed} samples of {word!r}; {feature_pool.name} has {have}: "
+            "use fewer samples per class (--train, --per-class)"
         )
 
 
 def pack_pool(pack: Pack) -> DatasetPool:
-    """The ready-made pack, the word that changes first and the one that appears last.
+    """Return the feature pool of the prepared pack: the first class is the one that changes, the last one is new.
 
-    Its clips are not in it, but speech makes the same ones again where it is installed.
+    The pack has no clips; the speech source generates the same clips again if it is installed.
     """
     stay = [word for word in pack.words if word != pack.old]
     words = (pack.old, *stay, pack.new)

@@ -1,7 +1,7 @@
-"""A scenario is data: what the stream begins with, and one drift after the other, in one list.
+"""Scenario of a stream: the initial concept and a list of drifts, convertible to JSON.
 
-A concept says, for each label, where its samples come from: which class of the data (a word, a kind of image) and what
-disturbs it. A drift makes a new concept out of an old one.
+A concept maps each label to the origin of its samples: a class of the data (a word, a kind of image) and an effect such
+as noise. A drift turns one concept into the next.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from tmlcd_core.errors import ConfigError
 from tmlcd_core.streams.draws import CLASSES, Draws
 from tmlcd_core.validation import real_number, whole_number
 
-TRAIN = 100  # samples per class to begin with (paper, Sec. 7.3)
+TRAIN = 100  # initial samples per class (paper, Sec. 7.3)
 VERY_NOISY = "very noisy"  # the noisy variant of the speech commands, the paper's second drift
 NO_EFFECT = ""
-LABELS = ("old", "first", "second")  # what of a drift names a label that is there before it
+LABELS = ("old", "first", "second")  # fields of a drift that name an existing label
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the samples of one label come from: a class of the data, and what disturbs it, if anything."""
+    """Origin of the samples of a label: a class of the data, and an optional effect with its strength (0..1)."""
 
     word: str
     effect: str = NO_EFFECT
     strength: float = 0.0
 
 
-Origins = dict[str, Origin]  # one concept: each label's origin
+Origins = dict[str, Origin]  # one concept: label to origin
 
 
 @dataclass(frozen=True)
 class Concept:
-    """What the stream begins with.
+    """Initial concept of a stream.
 
     Parameters
     ----------
     classes : tuple of str, or int
-        Their names, or how many are to be drawn by the seed of each run.
+        Names of the classes, or their number if they are drawn at random in each run.
     named : tuple of str
-        The first of those that are drawn, where only some are named.
+        Names of the first classes, if `classes` is a number; the others are drawn.
     """
 
     classes: tuple[str, ...] | int = 2
@@ -57,14 +57,17 @@ class Concept:
         if isinstance(self.classes, str) or not np.iterable(self.classes):
             object.__setattr__(self, "classes", whole_number("classes", self.classes, 2))
             if len(set(self.named)) != len(self.named) or len(self.named) > self.classes:
-                raise ConfigError(f"{self.classes} classes, of which {list(self.named)} are named; name each once")
+                raise ConfigError(
+                    f"{self.classes} classes named {list(self.named)}; give at most {self.classes} different names"
+                )
             return
         object.__setattr__(self, "classes", tuple(self.classes))
         if len(self.classes) < 2 or len(set(self.classes)) != len(self.classes):
-            raise ConfigError(f"classes={list(self.classes)}; name at least two, and none twice")
+            raise ConfigError(f"classes={list(self.classes)}; give at least two different names")
 
     @property
     def size(self) -> int:
+        """Number of classes."""
         return self.classes if isinstance(self.classes, int) else len(self.classes)
 
 
@@ -73,54 +76,59 @@ STEPS: dict[str, type[Concept] | type[Drift]] = {Concept.kind: Concept}
 
 @dataclass(frozen=True)
 class Drift:
-    """What changes, and when.
+    """Base class of drifts: a change from one concept to the next.
 
     Parameters
     ----------
-    at
+    at : int
         Index of the first sample of the new concept.
-    over
-        Over this many samples the probability that a sample is of the new concept grows from 0 to 1; 0 is abrupt.
+    over : int
+        Number of samples over which the probability of the new concept grows from 0 to 1; 0 is abrupt.
     """
 
     at: int
     over: int = field(default=0, kw_only=True)
 
     kind: ClassVar[str] = "drift"
-    brings: ClassVar[int] = 0  # classes of the data that it takes besides those that are there
+    brings: ClassVar[int] = 0  # number of new classes that the drift needs
 
     def __init_subclass__(cls) -> None:
-        STEPS[cls.kind] = cls  # a drift of one's own can be read from JSON too
+        STEPS[cls.kind] = cls  # makes custom drifts readable from JSON
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "at", whole_number("at", self.at, 1))
         object.__setattr__(self, "over", whole_number("over", self.over, 0))
         for name in self.named():
             if not isinstance(name, str):
-                raise ConfigError(f"{_told(self)} is about {name!r}; classes are named by text")
+                raise ConfigError(f"{_told(self)} has the class name {name!r}; give a string")
 
     def named(self, roles: Sequence[str] = (*LABELS, "new")) -> list[str]:
-        """The names given to these roles; not those that are left open."""
+        """Return the class names in these fields, without those that are None."""
         found = [getattr(self, role, None) for role in roles]
         return [name for name in found if name]
 
     def apply(self, concepts: Sequence[Origins]) -> Origins:
-        """The new concept; `concepts` are all before it, the last one being replaced."""
+        """Return the new concept (label to `Origin`), given all concepts before it."""
         raise NotImplementedError
 
     def complete(self, names: Sequence[str], spare: list[str]) -> Self:
-        """The same drift with the names that were left open filled in, new ones taken from `spare`."""
+        """Return the drift with all class names filled in.
+
+        `names` are the labels before the drift; new classes are removed from the list `spare`.
+        """
         return self
 
 
 @dataclass(frozen=True)
 class ClassChange(Drift):
-    """Another class takes the place, and the label, of one of the classes: the paper's "one class changes".
+    """Drift that replaces the samples of one label by those of another class: "one class changes" in the paper.
 
     Parameters
     ----------
-    old, new
-        A label of the concept, and a class of the data; the first label, and a drawn class, unless given.
+    old : str or None
+        Label that changes; the first one if None.
+    new : str or None
+        Class of the data that appears; drawn at random if None.
     """
 
     old: str | None = None
@@ -141,15 +149,15 @@ class ClassChange(Drift):
 
 @dataclass(frozen=True)
 class Noise(Drift):
-    """From now on every sample is disturbed: a microphone or a camera fails.
+    """Drift that applies an effect to every sample, like a broken microphone or camera.
 
     Parameters
     ----------
-    effect
-        "very noisy", the noisy variant of the speech commands as in the paper, or a name of
+    effect : str
+        "very noisy", the noisy variant of the speech commands used in the paper, or a name of
         `tmlcd_core.features.EFFECTS`.
-    strength
-        From 0 (as before) to 1 (fully).
+    strength : float
+        Strength of the effect, from 0 (none) to 1 (full).
     """
 
     effect: str = VERY_NOISY
@@ -163,7 +171,7 @@ class Noise(Drift):
         from tmlcd_core.features import EFFECTS
 
         if self.effect != VERY_NOISY and self.effect not in EFFECTS:
-            raise ConfigError(f"effect={self.effect!r} is not known: choose {VERY_NOISY}, {', '.join(EFFECTS)}")
+            raise ConfigError(f"effect={self.effect!r} is unknown: choose {VERY_NOISY}, {', '.join(EFFECTS)}")
 
     def apply(self, concepts: Sequence[Origins]) -> Origins:
         effect, strength = (self.effect, float(self.strength)) if self.strength > 0 else (NO_EFFECT, 0.0)
@@ -172,7 +180,7 @@ class Noise(Drift):
 
 @dataclass(frozen=True)
 class ClassAdded(Drift):
-    """A label that was never there; a drawn class unless `new` is given."""
+    """Drift that adds the class `new`; a class drawn at random if None."""
 
     new: str | None = None
 
@@ -185,15 +193,15 @@ class ClassAdded(Drift):
     def apply(self, concepts: Sequence[Origins]) -> Origins:
         concept, new = concepts[-1], str(self.new)
         if new in concept:
-            raise ConfigError(f"{_told(self)} adds {new!r}, which is there already")
+            raise ConfigError(f"{_told(self)} adds {new!r}, which already exists: choose another class")
         _refuse_again(concept, new, self)
-        first = next(iter(concept.values()))  # what disturbs the others disturbs the new one
+        first = next(iter(concept.values()))  # the new class gets the same effect as the others
         return {**concept, new: replace(first, word=new)}
 
 
 @dataclass(frozen=True)
 class ClassRemoved(Drift):
-    """A label that does not come any more; the first one unless `old` is given."""
+    """Drift that removes the label `old`; the first one if None."""
 
     old: str | None = None
 
@@ -214,7 +222,7 @@ class ClassRemoved(Drift):
 
 @dataclass(frozen=True)
 class LabelsSwapped(Drift):
-    """Two labels change places: what was called one is now called the other. The first two unless given."""
+    """Drift that swaps the labels `first` and `second`; the first two labels if None."""
 
     first: str | None = None
     second: str | None = None
@@ -235,7 +243,7 @@ class LabelsSwapped(Drift):
 
 @dataclass(frozen=True)
 class Return(Drift):
-    """An earlier concept comes back: concept number `to`, 0 being what the stream began with."""
+    """Drift back to an earlier concept: number `to`, where 0 is the initial concept."""
 
     to: int = 0
 
@@ -247,7 +255,7 @@ class Return(Drift):
 
     def apply(self, concepts: Sequence[Origins]) -> Origins:
         if self.to >= len(concepts):
-            raise ConfigError(f"{_told(self)} goes back to concept {self.to}; there are 0 to {len(concepts) - 1}")
+            raise ConfigError(f"{_told(self)} returns to concept {self.to}; choose 0..{len(concepts) - 1}")
         return dict(concepts[self.to])
 
 
@@ -256,16 +264,16 @@ ScenarioStep = Concept | Drift
 
 @dataclass(frozen=True)
 class Scenario:
-    """A stream in words: what it begins with, its drifts in the order of time, and how long it is.
+    """Description of a stream: initial concept, drifts in the order of time, and length.
 
     Parameters
     ----------
-    steps
-        A `Concept`, then drifts.
-    length
-        Samples of the stream.
-    train
-        Samples per class to begin with.
+    steps : sequence of Concept and Drift
+        One `Concept`, followed by drifts.
+    length : int
+        Number of samples of the stream.
+    train : int
+        Initial training samples per class.
 
     Examples
     --------
@@ -288,61 +296,72 @@ class Scenario:
         object.__setattr__(self, "length", whole_number("length", self.length, 1))
         object.__setattr__(self, "train", whole_number("train", self.train, 1))
         if not steps or not isinstance(steps[0], Concept) or not all(isinstance(s, Drift) for s in steps[1:]):
-            raise ConfigError("a scenario is a Concept and then drifts, such as [Concept(2), ClassChange(at=1500)]")
+            raise ConfigError("a scenario is a Concept followed by drifts, such as [Concept(2), ClassChange(at=1500)]")
         for number, drift in enumerate(self.drifts):
             after = self.drifts[number + 1] if number + 1 < len(self.drifts) else None
             if drift.at >= self.length:
-                raise ConfigError(f"{_told(drift)} comes after the end: the stream has {self.length} samples")
+                raise ConfigError(
+                    f"{_told(drift)} lies after the end of the stream; choose a sample below {self.length}"
+                )
             if after is not None and after.at < drift.at:
-                raise ConfigError(f"{_told(after)} comes before {_told(drift)}: list the drifts in the order of time")
+                raise ConfigError(f"{_told(after)} starts before {_told(drift)}: list the drifts in the order of time")
             end = self.length if after is None else after.at
             if drift.at + drift.over > end:
-                raise ConfigError(f"{_told(drift)} takes {drift.over} samples, but ends at sample {end} at the latest")
+                raise ConfigError(f"{_told(drift)} lasts {drift.over} samples; it must end at sample {end} or earlier")
         if isinstance(self.start.classes, tuple) and not self.is_open:
             self.concepts()
 
     @property
     def start(self) -> Concept:
+        """Initial concept."""
         return self.steps[0]  # type: ignore[return-value]
 
     @property
     def drifts(self) -> tuple[Drift, ...]:
+        """Drifts in the order of time."""
         return self.steps[1:]  # type: ignore[return-value]
 
     @property
     def changes(self) -> tuple[int, ...]:
-        """Where new concepts begin; drifts at the same time are one change."""
+        """Indices of the first sample of each new concept; simultaneous drifts count as one change."""
         return tuple(sorted({drift.at for drift in self.drifts}))
 
     @property
     def ends(self) -> tuple[int, ...]:
-        """For each change, from where on the new concept is alone."""
+        """Index after the last sample of each change: from there on all samples come from the new concept."""
         return tuple(max(d.at + d.over for d in self.drifts if d.at == at) for at in self.changes)
 
     @property
     def classes_needed(self) -> int:
-        """How many classes of the data a run takes."""
+        """Number of classes of the data that a run needs."""
         return self.start.size + sum(drift.brings for drift in self.drifts)
 
     @property
     def is_open(self) -> bool:
-        """Whether a run has names to draw."""
+        """True if some class names are still to be drawn."""
         return isinstance(self.start.classes, int) or any(
             value is None for drift in self.drifts for value in vars(drift).values()
         )
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every class that is named, labels and classes of the data alike."""
+        """All class names in the scenario, without repetition: labels and classes of the data."""
         found = list(self.start.classes if isinstance(self.start.classes, tuple) else self.start.named)
         for drift in self.drifts:
             found += drift.named()
         return tuple(dict.fromkeys(found))
 
     def complete(self, available: Sequence[str], seed: int, drawn_from: Sequence[str] | None = None) -> Scenario:
-        """The scenario of one run, with the names that were left open.
+        """Return the scenario of one run, with all open class names drawn at random.
 
-        They are drawn from `drawn_from`, which is a part of `available`, all of it unless given.
+        Parameters
+        ----------
+        available : sequence of str
+            All classes of the data.
+        seed : int
+            Seed of the draw.
+        drawn_from : sequence of str or None
+            Subset of `available` from which open names are drawn; all of it if None.
         """
         unknown = [name for name in self.names if name not in available]
         if unknown:
@@ -360,7 +379,7 @@ class Scenario:
             if classes - len(kept) > len(spare):
                 fewer = len(available) - sum(drift.brings for drift in self.drifts)
                 raise ConfigError(
-                    f"{classes} classes are wanted; the data have {len(available)}: {_listed(available)}",
+                    f"{classes} classes were requested; the data have {len(available)}: {_listed(available)}",
                     remedy={"classes": fewer} if fewer >= 2 else None,
                 )
             while len(kept) < classes:
@@ -373,22 +392,22 @@ class Scenario:
         return replace(self, steps=(Concept(classes), *drifts))
 
     def concepts(self) -> list[Origins]:
-        """The concepts, one after the other; the drifts must have their names."""
+        """Return the concepts in the order of time, each a dict from label to `Origin`; all names must be drawn."""
         if isinstance(self.start.classes, int) or self.is_open:
-            raise ConfigError("this scenario leaves names open: complete(available, seed) draws them")
+            raise ConfigError("this scenario has open class names: draw them with complete(available, seed)")
         concepts = [_first_concept(self.start.classes)]
         for drift in self.drifts:
             concepts.append(drift.apply(concepts))
         return concepts
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for a file or a link."""
+        """Return the scenario as a dict of JSON values."""
         steps = [{"kind": step.kind, **asdict(step)} for step in self.steps]
         return json.loads(json.dumps({"steps": steps, "length": self.length, "train": self.train}))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any] | str) -> Scenario:
-        """The scenario that `to_json` gave; a `ConfigError` says what is wrong with any other."""
+        """Return the scenario of a dict or JSON text made by `to_json`; anything else is a `ConfigError`."""
         try:
             found = json.loads(data) if isinstance(data, str) else data
             steps = [_step(step) for step in found["steps"]]
@@ -421,22 +440,24 @@ def _step(data: Mapping[str, Any]) -> ScenarioStep:
 
 def _of(concept: Origins, label: str | None, drift: Drift) -> Origin:
     if label not in concept:
-        raise ConfigError(f"{_told(drift)} is about {label!r}; the labels then are {_listed(concept)}")
+        raise ConfigError(f"{_told(drift)} names the label {label!r}; choose from {_listed(concept)}")
     return concept[label]
 
 
 def _refuse_again(concept: Origins, word: str, drift: Drift) -> None:
-    """Nobody could tell two labels of one class of the data apart."""
+    """Refuse a class that already has a label: two labels of the same class cannot be distinguished."""
     for label, origin in concept.items():
         if origin.word == word:
-            raise ConfigError(f"{_told(drift)} brings in {word!r}, which the label {label!r} has already")
+            raise ConfigError(
+                f"{_told(drift)} adds the class {word!r}, which already has the label {label!r}: choose another class"
+            )
 
 
 def _draw(spare: list[str], drift: Drift, names: Sequence[str]) -> str:
     if not spare:
         fewer = {"classes": len(names) - 1} if len(names) > 2 else None
         raise ConfigError(
-            f"the drift {drift.kind!r} needs a class more than the data have; take fewer classes or another drift",
+            f"the drift {drift.kind!r} needs one more class than the data have; use fewer classes or another drift",
             remedy=fewer,
         )
     return spare.pop(0)

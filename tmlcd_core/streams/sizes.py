@@ -1,11 +1,11 @@
-"""The one rule for data that are fewer than asked for: which classes are drawn, and how long the stream is.
+"""Stream length for data with fewer samples than requested: which classes are drawn, and how long the stream is.
 
-The rule looks at counts alone, not at the seed, so that the runs of an experiment are equally long:
+The rule depends on the sample counts only, not on the seed, so that all runs of an experiment have the same length:
 
-1. Classes that are named take part. The others are drawn from those that have at least `SHARE` of what the best choice
-   would offer, or of what is asked for.
-2. Where a class has less than the run takes, a fifth of it at most is used to begin with, and the stream is the longest
-   that the rest allows.
+1. Named classes always take part. The others are drawn from the classes that have at least `SHARE` of the samples that
+   the largest classes have, or of the requested number.
+2. If a class has fewer samples than the run needs, at most a fifth of them are initial training samples, and the stream
+   is as long as the rest allows.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import NamedTuple
 from tmlcd_core.errors import DataError
 from tmlcd_core.streams.scenario import Scenario
 
-SHARE = 0.9  # of what the best choice of classes offers; classes with less are not drawn
-INITIAL = 5  # one in so many samples of a class is used to begin with, where there are too few
-FEWEST = 2  # samples per class of a stream: a change lies within it
-DRAWN = ""  # stands for any class that is drawn
+SHARE = 0.9  # of the samples of the largest classes; smaller classes are not drawn
+INITIAL = 5  # if a class is too small, 1 of INITIAL samples is used for initial training
+FEWEST = 2  # samples per class of a stream, so that a change lies inside it
+DRAWN = ""  # key of all classes that are drawn
 
 
 class Fit(NamedTuple):
-    """The scenario of one run, and where it is shorter than asked for the class that is to blame with its samples."""
+    """Scenario of one run; if it is shorter than requested, `fewest` is the limiting class and `samples` its count."""
 
     scenario: Scenario
     fewest: str = ""
@@ -32,7 +32,7 @@ class Fit(NamedTuple):
 
 
 def samples_needed(scenario: Scenario) -> dict[str, int]:
-    """The most samples of each named class of the data that a run can take, whatever the seed, and of any drawn one.
+    """Return the maximum number of samples that a run needs, over all seeds, by class; drawn classes have the key "".
 
     >>> from tmlcd_core.streams.drifts import make_scenario
     >>> samples_needed(make_scenario("class-change", 2, per_class=40, train=10, words=["yes"]))
@@ -57,7 +57,7 @@ def samples_needed(scenario: Scenario) -> dict[str, int]:
 
 
 def _concepts_from(scenario: Scenario, begin: int) -> list[int]:
-    """Numbers of the concepts of which samples may come from `begin` to the next change."""
+    """Indices of the concepts that samples between `begin` and the next change may belong to."""
     started = [number for number, drift in enumerate(scenario.drifts, 1) if drift.at <= begin]
     newest = started[-1] if started else 0
     ramps = [number for number in started if scenario.drifts[number - 1].at == begin]
@@ -69,23 +69,27 @@ def _concepts_from(scenario: Scenario, begin: int) -> list[int]:
 def fitting_scenario(
     make: Callable[[int, int], Scenario], asked: tuple[int, int], counts: Mapping[str, int], name: str, seed: int
 ) -> Fit:
-    """Draw the classes of a run and find its length: as asked for, or what the data allow.
+    """Draw the classes of a run and choose its length: as requested, or the longest that the data allow.
 
     Parameters
     ----------
     make : callable
-        The scenario for samples per class and initial samples per class.
+        Function of stream samples and initial samples per class that returns a `Scenario`.
     asked : tuple of int
-        These two, as asked for.
+        The two arguments of `make`, as requested.
     counts : mapping
-        Samples of each class of the data.
+        Number of samples by class.
     name : str
-        Of the data, for messages.
+        Name of the data, for error messages.
     seed : int
-        Draws the classes.
+        Seed of the draw of classes.
+
+    Returns
+    -------
+    Fit
     """
     scenario = make(*asked)
-    scenario.complete(list(counts), seed)  # says which class is missing, if one is
+    scenario.complete(list(counts), seed)  # raises an error that names a missing class
     needed = samples_needed(scenario)
     others = sorted((n for word, n in counts.items() if word not in needed), reverse=True)
     drawn = scenario.classes_needed - len(needed) + (DRAWN in needed)
@@ -101,7 +105,9 @@ def fitting_scenario(
         per_class = _longest(lambda n: _fits(make(n, train), have), asked[0])
         fewest = tight or min(eligible or (), key=lambda word: counts[word])
         if per_class is None:
-            raise DataError(f"{name} has {have[tight]} of {fewest!r}, too few for this drift: give more of each class")
+            raise DataError(
+                f"{name} has {have[tight]} samples of {fewest!r}, too few for this drift: add samples to each class"
+            )
         return Fit(make(per_class, train).complete(list(counts), seed, eligible), fewest, have[tight])
     return Fit(scenario.complete(list(counts), seed, eligible))
 
@@ -112,7 +118,7 @@ def _fits(scenario: Scenario, have: Mapping[str, int]) -> bool:
 
 
 def _longest(fits: Callable[[int], bool], asked: int) -> int | None:
-    """The largest number up to `asked` that fits, by halving; None if even the fewest of use do not."""
+    """Largest number up to `asked` that fits, by bisection; None if not even `FEWEST` fits."""
     low, high = min(asked, FEWEST), asked
     if not fits(low):
         return None

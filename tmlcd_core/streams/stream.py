@@ -1,4 +1,4 @@
-"""From a scenario, data and a seed to the samples of one run."""
+"""Stream composition: the samples of one run from a scenario, a feature pool and a seed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tmlcd_core.streams.scenario import Origin, Scenario
 
 @dataclass(frozen=True)
 class Stream:
-    """The samples of one run, and what is behind each of them.
+    """Samples of one run with their origins.
 
-    `X0`, `y0` to begin with; row t of `X` has label `y[t]`. `changes` are where new concepts begin, `ends` where each
-    of them has replaced the old one. Sample t comes from `origins[origin[t]]`, medium `index[t]`; the same with 0 for
-    the initial ones.
+    `X0` (n0, d) and `y0` (n0,) are the initial training set, `X` (n, d) and `y` (n,) the stream. `changes` are the
+    indices of the first sample of each new concept, `ends` the indices from which on all samples come from it. Sample t
+    is medium `index[t]` of `origins[origin[t]]`; `origin0` and `index0` are the same for the initial training set.
     """
 
     X0: NDArray[np.float32]
@@ -33,7 +33,7 @@ class Stream:
     index0: NDArray[np.int64]
     origin: NDArray[np.int64]
     index: NDArray[np.int64]
-    scenario: Scenario  # with the names drawn
+    scenario: Scenario  # with all class names drawn
 
     def __len__(self) -> int:
         return len(self.y)
@@ -41,7 +41,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Plan:
-    """The order of a stream before any data are touched: labels and origins, the initial ones first."""
+    """Order of a stream, computed without data: labels and origins, those of the initial training set first."""
 
     scenario: Scenario
     labels: list[str]
@@ -50,7 +50,7 @@ class Plan:
 
     @property
     def needed(self) -> dict[str, int]:
-        """How many media of each class the run takes."""
+        """Number of media that the run needs, by class."""
         total: dict[str, int] = {}
         for number, count in zip(*np.unique(self.origin, return_counts=True), strict=True):
             word = self.origins[number].word
@@ -59,7 +59,10 @@ class Plan:
 
 
 def plan(scenario: Scenario, feature_pool: FeaturePool, seed: int) -> Plan:
-    """Draw the order of labels, and the classes that are left open; each is equally frequent between two changes."""
+    """Draw the open class names and the order of labels; labels are equally frequent between two changes.
+
+    Raises a `DataError` if a class has fewer media than the run needs. Returns a `Plan`.
+    """
     order = order_labels(scenario.complete(feature_pool.classes, seed), seed)
     for word, n in order.needed.items():
         check_count(feature_pool, word, n)
@@ -67,7 +70,7 @@ def plan(scenario: Scenario, feature_pool: FeaturePool, seed: int) -> Plan:
 
 
 def order_labels(scenario: Scenario, seed: int) -> Plan:
-    """Draw the order of labels of a scenario whose classes are drawn; no data are needed."""
+    """Return the `Plan` of a scenario without open class names: the random order of its labels. Needs no data."""
     concepts = scenario.concepts()
     draws = Draws(seed, ORDER)
     concept = np.zeros(scenario.length, np.int64)
@@ -96,7 +99,7 @@ def order_labels(scenario: Scenario, seed: int) -> Plan:
 
 
 def compose(scenario: Scenario, feature_pool: FeaturePool, seed: int = 0) -> Stream:
-    """The samples of one run. Nothing is drawn twice, not even disturbed in two ways.
+    """Return the `Stream` of one run; each medium is used at most once, with or without an effect.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Streams of points that are made in a moment, for lessons: where the drift is, is known exactly."""
+"""Synthetic streams of points with a known change point: Gaussian classes, rotating hyperplane, SEA."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEA_CONCEPTS = 4  # thresholds 8, 9, 7, 9.5 on the sum of the first two of three
 
 @dataclass(frozen=True)
 class SyntheticStream:
-    """Points in the order of time, row t of `X` with label `y[t]`; `changes` are where new concepts begin."""
+    """Points in the order of time: `X` (n, d), labels `y` (n,), and `changes`, the first index of each new concept."""
 
     name: str
     X: NDArray[np.float32]
@@ -27,6 +27,7 @@ class SyntheticStream:
 
     @property
     def classes(self) -> tuple[str, ...]:
+        """Sorted labels."""
         return tuple(np.unique(self.y).tolist())
 
 
@@ -40,22 +41,26 @@ def gaussian_stream(
     width: int = 0,
     seed: int = 0,
 ) -> SyntheticStream:
-    """Gaussian classes on a circle, of which the first drifts.
+    """Return a `SyntheticStream` of Gaussian classes on a circle; the first class drifts.
 
-    `mean`: its mean goes the `strength`-th part of the way to the next class's mean, which is 3 standard
-    deviations away; the other classes stay. `covariance`: its cloud grows `1 + 3 strength` times along the
-    line to the next class, around the same mean.
+    `mean`: the mean of the first class moves by `strength` times the distance to the mean of the next class, which is
+    3 standard deviations away. `covariance`: its standard deviation along the line to the next class grows by the
+    factor `1 + 3 strength`; its mean stays.
 
     Parameters
     ----------
-    n, classes, dim
-        Points, classes ("0", "1", …) and attributes.
-    at
-        First index of the new concept; the middle unless given.
-    strength
-        0 is no drift, 1 the full one.
-    width
-        Over this many points the drift grows from none to `strength`; 0 is abrupt.
+    n, classes, dim : int
+        Number of points, classes ("0", "1", …) and attributes.
+    drift : str
+        "mean", "covariance" or "none".
+    at : int or None
+        First index of the new concept; n // 2 if None.
+    strength : float
+        From 0 (no drift) to 1.
+    width : int
+        Number of points over which the drift grows from 0 to `strength`; 0 is abrupt.
+    seed : int
+        Seed of the points.
 
     Examples
     --------
@@ -76,7 +81,7 @@ def gaussian_stream(
     rng = np.random.default_rng(seed)
     angle = 2 * np.pi * np.arange(classes) / classes
     means = np.zeros((classes, dim))
-    # Neighbours on the circle are 3 standard deviations apart, however many they are.
+    # Adjacent means on the circle are 3 standard deviations apart for any number of classes.
     means[:, :2] = 1.5 / np.sin(np.pi / classes) * np.column_stack([np.cos(angle), np.sin(angle)])
     label = rng.integers(classes, size=n)
     noise = rng.standard_normal((n, dim))
@@ -104,7 +109,9 @@ def hyperplane_stream(
     noise: float = 0.05,
     seed: int = 0,
 ) -> SyntheticStream:
-    """River's rotating hyperplane: still until `at`, turning by `speed` per point from then on.
+    """Return a `SyntheticStream` of River's rotating hyperplane, which rotates by `speed` per point from `at` on.
+
+    `n` points with `dim` attributes; the fraction `noise` of the labels is flipped.
 
     Examples
     --------
@@ -124,7 +131,7 @@ def hyperplane_stream(
     require("river")
     from river.datasets.synth import Hyperplane
 
-    # sigma=0: the direction never turns back, so the drift is one long rotation.
+    # sigma=0: the direction of rotation never reverses.
     plane = Hyperplane(
         seed=seed,
         n_features=dim,
@@ -140,7 +147,9 @@ def hyperplane_stream(
 
 
 def sea_stream(n: int = 4000, concepts: int = 4, noise: float = 0.1, seed: int = 0) -> SyntheticStream:
-    """River's SEA: equally long concepts one after the other, each with another threshold on x0 + x1.
+    """Return a `SyntheticStream` of River's SEA: concepts of equal length with different thresholds on x0 + x1.
+
+    `n` points with 3 attributes; the fraction `noise` of the labels is flipped.
 
     Examples
     --------
@@ -177,7 +186,7 @@ def _check(n: int, at: int, strength: float, seed: int) -> None:
     whole_number("n", n, 1)
     whole_number("seed", seed, 0)
     if not 0 <= at <= n:
-        raise ConfigError(f"at={at} lies outside the stream of {n} points")
+        raise ConfigError(f"at={at} lies outside the stream; choose 0..{n}")
     _check_share("strength", strength)
 
 

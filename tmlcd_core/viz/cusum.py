@@ -1,4 +1,4 @@
-"""The generalized CUSUM test opened up: its state at one moment, drawn and written out with numbers."""
+"""State of the generalized CUSUM test at one sample: heat map, tables and equations with numbers."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from tmlcd_core.viz.plotly_json import Part, axis, axis_key, heading, on_axes, p
 
 @dataclass(frozen=True)
 class CusumReplay:
-    """What the test said along a whole sequence of hits and misses.
+    """Results of the CUSUM test over a sequence of correct and wrong predictions.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ class CusumReplay:
 
 
 def replay(correct: ArrayLike, **settings: Any) -> CusumReplay:
-    """Feed a `GeneralizedCusum` of these settings with a sequence of hits."""
+    """Run a `GeneralizedCusum` with these settings over a sequence of correct and wrong predictions."""
     hits = np.asarray(correct, dtype=bool)
     test = GeneralizedCusum(**settings)
     alarms, change_points = [], []
     batch, update = test.batch, test.update
-    total = 0  # hits of the batch that is being filled
+    total = 0  # correct predictions in the current batch
     newest = math.nan
     begins = test.warmup  # first sample of that batch
     values, accuracies = [], []
@@ -69,7 +69,7 @@ def replay(correct: ArrayLike, **settings: Any) -> CusumReplay:
 
 @dataclass(frozen=True)
 class CusumState:
-    """The test after one sample: the batches it has seen since it last started, and every sum it compares.
+    """State of the CUSUM test after one sample: its batches since the last start, and all sums it compares.
 
     Parameters
     ----------
@@ -102,13 +102,13 @@ class CusumState:
 
     @property
     def best(self) -> tuple[int, int]:
-        """Row and column of the largest sum: the estimated change and the accuracy after it."""
+        """Row and column of the largest sum: estimated change point and accuracy after it."""
         row, column = np.unravel_index(int(self.matrix.argmax()), self.matrix.shape)
         return int(row), int(column)
 
 
 def state_at(correct: ArrayLike, time: int, **settings: Any) -> CusumState | None:
-    """The test after sample `time`; None before its first batch is full."""
+    """Return the state of the test after sample `time`; None before its first batch is full."""
     hits = np.asarray(correct, dtype=bool)
     if not 0 <= time < len(hits):
         raise DataError(f"time={time} lies outside the {len(hits)} samples: choose 0..{len(hits) - 1}")
@@ -131,7 +131,7 @@ def state_at(correct: ArrayLike, time: int, **settings: Any) -> CusumState | Non
 
 
 def replay_run(name: str, correct: ArrayLike, said: CusumReplay, threshold: float, change: int) -> PlayerRun:
-    """A replay for the player: the accuracy of the batches and the statistic that they drive."""
+    """Return the charts of the player: accuracy of the batches and the test statistic."""
     panels = (
         Panel(
             "Accuracy of the last 100 samples",
@@ -166,14 +166,14 @@ def replay_run(name: str, correct: ArrayLike, said: CusumReplay, threshold: floa
 
 
 def matrix_figure(state: CusumState) -> Any:
-    """S_j^t(v1) as a heat map with its maximum marked (Plotly)."""
+    """Return a Plotly heat map of S_j^t(v1) with its maximum marked."""
     row, column = state.best
     limit = max(abs(float(state.matrix.max())), state.test.threshold)
     edges = np.append(state.starts, state.starts[-1] + state.test.batch) - state.test.batch / 2
     heat = {
         "type": "heatmap",
         "x": state.test.candidates,
-        "y": edges,  # not the middles: of a single batch Plotly would make a cell of one sample
+        "y": edges,  # edges, since from the centre of a single batch Plotly would draw a cell of one sample
         "z": np.clip(state.matrix, -limit, limit),
         "customdata": state.matrix,
         "zmin": -limit,
@@ -207,7 +207,7 @@ def matrix_figure(state: CusumState) -> Any:
 
 
 def threshold_figure(rows: list[ThresholdRow], threshold: float) -> Any:
-    """False-alarm rate and mean delay against the threshold, with the chosen one marked (Plotly)."""
+    """Return a Plotly chart of false-alarm rate and mean delay over the threshold, with the chosen one marked."""
     levels = np.array([row.threshold for row in rows])
     halves = (
         ("false-alarm rate", [row.false_alarm_rate for row in rows], BLUE, [0, 0.45]),
@@ -236,7 +236,7 @@ def threshold_figure(rows: list[ThresholdRow], threshold: float) -> Any:
 
 
 def batch_table(state: CusumState) -> dict[str, NDArray[Any]]:
-    """The definition and the recursion side by side, batch by batch, for the v1 of the maximum."""
+    """Return a table of the definition and the recursion of the statistic by batch, for the v1 of the maximum."""
     _, column = state.best
     return {
         "j": state.starts,
@@ -248,7 +248,7 @@ def batch_table(state: CusumState) -> dict[str, NDArray[Any]]:
 
 
 def formulas(state: CusumState) -> list[tuple[str, str]]:
-    """The paper's equations for the newest batch: what each is, and LaTeX with the numbers put in."""
+    """Return the paper's equations for the newest batch: a description and LaTeX with numbers."""
     row, column = state.best
     test, n, zeta = state.test, state.test.batch, int(state.hits[-1])
     v0, v1 = test.accuracy_before, float(test.candidates[column])

@@ -1,4 +1,4 @@
-"""From sound or picture to features, step by step: what each step is, how large its result, and how it looks."""
+"""Charts of feature extraction step by step: description, output size and figure of each step."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tmlcd_core.optional_packages import require
 from tmlcd_core.viz.palette import OLIVE, PURPLE, SEQUENTIAL, VERMILLION
 from tmlcd_core.viz.plotly_json import Part, axis, axis_key, heading, on_axes, plotly_figure
 
-FAINT = (1, 99)  # percentiles between which a map is coloured: its edges would drown the word
-DEAD = 1e-3  # |bn1 weight| below which training has switched a filter off
-MAX_POINTS = 2000  # of one line: more cannot be told apart on a screen
+FAINT = (1, 99)  # percentiles of the colour range, since the edges of a map would dominate it
+DEAD = 1e-3  # |bn1 weight| below which a filter is dead
+MAX_POINTS = 2000  # per line: more than the pixels of a screen
 TILE = 10  # pixels from one filter to the next on the board of all 64: 7 of its own and room for its number
 ALONE, STACKED = 175, 165  # px, height of a step's chart with one way, and of each of two
 TWO_ROWS = ((0.62, 1), (0, 0.38))  # of a chart's height: the upper and the lower way
@@ -35,7 +35,7 @@ HIDDEN: Part = {"visible": False}
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """One clip or picture on its way through one extractor, and what to call it beside another.
+    """Feature extraction of one clip or image with one extractor, with a label for comparison.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Way:
 
 @dataclass(frozen=True, eq=False)
 class ChainStep:
-    """A step of the chain: its name, the size of what it gives, one sentence, and a figure (Plotly)."""
+    """Step of the feature extraction: name, output size, one sentence and a Plotly figure."""
 
     name: str
     size: str
@@ -85,14 +85,14 @@ class ChainStep:
 
 
 def distance(one: Way, other: Way) -> float | None:
-    """How far apart a nearest-neighbour learner sees the two; None if their vectors differ in length."""
+    """Return the Euclidean distance of two feature vectors; None if they differ in length."""
     if one.features.shape != other.features.shape:
         return None
     return float(np.linalg.norm(one.features - other.features))
 
 
 def dead_filters() -> tuple[int, ...]:
-    """The filters that give nothing, whatever they are shown.
+    """Return the dead filters, whose output is constant.
 
     >>> dead_filters()
     (2, 4, 7, 9, 13, 36, 38, 48)
@@ -101,18 +101,18 @@ def dead_filters() -> tuple[int, ...]:
 
 
 def filter_name(number: int) -> str:
-    """A filter as a list calls it."""
+    """Return the label of a filter in a list."""
     return f"{number}{', the paper’s' * (number == PAPER_FILTER)}{', dead' * (number in dead_filters())}"
 
 
 def mean_activations(extractor: Extractor, medium: NDArray) -> NDArray[np.float64]:
-    """Mean of each of the 64 maps of one clip or picture: what the paper selects filters by."""
+    """Return the mean activation of each of the 64 filters on a clip or image, the paper's selection criterion."""
     every = Extractor(tuple(range(N_FILTERS)), extractor.sample_rate, extractor.n_fft, extractor.hop)
     return Way.through(every, medium).stages.maps.mean(axis=(1, 2), dtype=np.float64)
 
 
 def envelope(values: NDArray, most: int = MAX_POINTS) -> tuple[NDArray, NDArray]:
-    """Positions and values of a line of at most `most` points: the extremes of equal stretches, in their order.
+    """Downsample a line to at most `most` points: minimum and maximum of equal intervals; return positions and values.
 
     >>> x, y = envelope(np.array([0, 3, 1, 1, -2, 0]), most=4)
     >>> x.tolist(), y.tolist()
@@ -130,7 +130,7 @@ def envelope(values: NDArray, most: int = MAX_POINTS) -> tuple[NDArray, NDArray]
 
 
 def steps(ways: Sequence[Way]) -> list[ChainStep]:
-    """The six steps of one way, or of two of the same kind beside each other.
+    """Return the six steps of one extraction, or of two of the same kind for comparison.
 
     What two ways have in common is drawn once.
     """
@@ -139,7 +139,7 @@ def steps(ways: Sequence[Way]) -> list[ChainStep]:
 
 
 def unlike(ways: Sequence[Way]) -> Sequence[Way]:
-    """The ways without those that begin with the same sound or picture as the first."""
+    """Extractions whose input differs from that of the first one."""
     entry = "waveform" if isinstance(ways[0].stages, AudioStages) else "image"
     begin = [getattr(way.stages, entry) for way in ways]
     return [
@@ -250,7 +250,7 @@ def _times(shape: Sequence[int]) -> str:
 
 
 def _limits(parts: Sequence[NDArray], low: float, high: float) -> list[float]:
-    """Percentiles of all parts together, so that two ways have one scale; never empty."""
+    """Percentiles over all parts, so that two extractions share a colour scale; never an empty range."""
     least, most = np.percentile(np.concatenate(parts), [low, high]).tolist()
     return [least, most] if most > least else [least - 1, most + 1]
 
@@ -297,7 +297,7 @@ def _line(x: NDArray, y: NDArray, tip: str) -> Part:
 
 
 def _cell(way: Way) -> tuple[float, float]:
-    """Seconds and hertz from one cell of a spectrogram to the next."""
+    """Cell size of a spectrogram in seconds and hertz."""
     e = way.extractor
     return e.hop / e.sample_rate, e.sample_rate / e.n_fft
 
@@ -376,7 +376,7 @@ def filter_figure(filters: Sequence[int], upwards: bool) -> Any:
 
 
 def board_figure(chosen: Sequence[int]) -> Any:
-    """All 64 filters as small pictures, the dead ones crossed out, the chosen ones framed."""
+    """Return a Plotly figure of all 64 filters; dead ones are crossed out, selected ones framed."""
     conv, dead, side = load_stem().conv1, dead_filters(), int(N_FILTERS**0.5)
     middle = 3 + TILE * np.stack(np.unravel_index(np.arange(N_FILTERS), (side, side)))
     board = np.zeros((TILE * side, TILE * side, 4))  # transparent between the tiles
@@ -403,7 +403,7 @@ def board_figure(chosen: Sequence[int]) -> Any:
 
 
 def activation_figure(means: NDArray[np.float64], chosen: Sequence[int]) -> Any:
-    """Mean activation of each filter on one clip or picture, the chosen ones in another colour."""
+    """Return a Plotly chart of the mean activation of each filter, with the selected ones highlighted."""
     colours = np.where(np.isin(np.arange(N_FILTERS), list(chosen)), VERMILLION, OLIVE)
     bars = {
         "type": "bar", "x": np.arange(N_FILTERS), "y": means, "marker": {"color": colours},

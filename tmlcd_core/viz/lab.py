@@ -1,4 +1,4 @@
-"""A trial of the Drift lab for the player, for a table and for a file."""
+"""Run of the Drift lab as charts of the player, tables and a CSV file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY, styles
 from tmlcd_core.viz.player import UNKNOWN, Panel, PlayerRun, number_text, readable, recovery_text
 from tmlcd_core.viz.plotly_json import Part, plotly_figure
 
-# Classes in the plane: colours that no learner of the paper has, and shapes for those who cannot tell them apart.
+# Classes in the plane: colours not used by the paper's learners, and shapes for colour-blind readers.
 CLASSES = (PURPLE, SKY, OLIVE, PINK, GREY)
 # What a sample of a class is called: by the data, or by the kind of data.
 CONTENTS = {
@@ -57,7 +57,7 @@ FIGURES = (
 def run_of(
     title: str, stream: Stream, traces: Mapping[str, Trace], threshold: float, tested: Collection[str] = ()
 ) -> PlayerRun:
-    """One run for the player; `tested` as for `PlayerRun.from_traces`."""
+    """Return the charts of one run for the player; `tested` as in `PlayerRun.from_traces`."""
     shown = PlayerRun.from_traces(
         title,
         traces,
@@ -90,7 +90,7 @@ def _accuracy_title(taps: int) -> str:
 
 
 def told(stream: Stream, traces: Mapping[str, Trace]) -> str:
-    """What a run shows, in words."""
+    """Return a description of a run in words."""
     changes = ", ".join(map(str, stream.changes)) or "none"
     looks = styles(traces)
     parts = [f"True changes at sample: {changes}."]
@@ -102,7 +102,7 @@ def told(stream: Stream, traces: Mapping[str, Trace]) -> str:
 
 
 def bands_of(title: str, runs: Sequence[Run], threshold: float) -> PlayerRun:
-    """The mean of several runs for the player, with bands of one standard deviation."""
+    """Return the charts of the mean of several runs for the player, with bands of one standard deviation."""
     names = tuple(runs[0].learners)
     length = min(run.scenario.length for run in runs)
     taps = taps_for(length)
@@ -137,7 +137,7 @@ def bands_of(title: str, runs: Sequence[Run], threshold: float) -> PlayerRun:
 
 
 def figures(metrics: Mapping[str, Metrics]) -> dict[str, list[str]]:
-    """The metrics of one run as the columns of a table."""
+    """Return the metrics of one run as columns of a table."""
     rows = {name: asdict(found) for name, found in metrics.items()}
     cells = {name: {f: number_text(row[f], digits) for f, _, digits in FIGURES} for name, row in rows.items()}
     for name, found in metrics.items():
@@ -146,7 +146,7 @@ def figures(metrics: Mapping[str, Metrics]) -> dict[str, list[str]]:
 
 
 def spreads(summary: Mapping[str, Mapping[str, Spread]]) -> dict[str, list[str]]:
-    """The metrics of several runs as the columns of a table: mean ± standard deviation."""
+    """Return the metrics of several runs as columns of a table: mean ± standard deviation."""
     cells = {name: {f: _spread(found[f], digits) for f, _, digits in FIGURES} for name, found in summary.items()}
     for name, found in summary.items():
         never = round(found["unrecovered"].mean * found["unrecovered"].n)
@@ -186,7 +186,7 @@ def sample_in_words(label: str, origin: Origin, data: str, kind: Kind) -> str:
 
 
 def shortage_in_words(experiment: Experiment, scenario: Scenario, feature_pool: FeaturePool) -> str:
-    """How many samples a stream has and why not as many as asked for; nothing if it has them."""
+    """Return a note on why the stream is shorter than requested; empty if it is not."""
     asked = experiment.per_class * experiment.classes
     parts = []
     if scenario.length < asked:
@@ -222,7 +222,7 @@ def trace_csv(stream: Stream, traces: Mapping[str, Trace]) -> str:
 
 
 def plane_figure(samples: Any, labels: Any, classes: Any, here: Any, near: Any, name: str) -> Any:
-    """T of one learner as points in the plane, with the current sample and its neighbours (Plotly).
+    """Return a Plotly figure of T of one learner in the plane, with the current sample and its neighbours.
 
     `classes` are all that may be in a T: each has a look of its own, the same for every learner.
     """

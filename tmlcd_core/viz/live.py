@@ -1,4 +1,4 @@
-"""A live session to look at: how the learners did over the answers, and what a take sounds like."""
+"""Charts of a live session: curves of the learners over the answers, and spectrograms of takes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tmlcd_core.optional_packages import require
 from tmlcd_core.viz.palette import GREY, styles
 
 HEIGHT = 520  # px of the three panels together
-FEWEST_SHOWN = 20  # answers that the axis has room for from the beginning: it must not jump at each
-HIGHEST = 2.5  # thresholds that the panel of the statistic shows at most
+FEWEST_SHOWN = 20  # minimum length of the axis in answers, so that it does not change with each answer
+HIGHEST = 2.5  # maximum of the statistic's axis, in units of the threshold
 THUMB_BANDS, THUMB_HOP = 48, 80  # of a thumbnail: mel bands, and samples between columns (5 ms)
 THUMB_SCALE = 2  # pixels of a thumbnail's cell
 RANGE_DB = 60.0
@@ -97,7 +97,7 @@ def _mark(figure: Any, x: int, text: str, colour: str, symbol: str, curve: LiveC
 
 
 def told_live(curves: Mapping[str, LiveCurve]) -> str:
-    """The figure in words, for those who cannot see it."""
+    """Return a text alternative of the figure."""
     looks = styles(curves)
     parts = []
     for name, curve in curves.items():

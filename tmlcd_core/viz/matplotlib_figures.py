@@ -1,4 +1,4 @@
-"""The figures for paper, slides and notebooks (Matplotlib): still pictures that show wherever a PNG does."""
+"""Matplotlib figures for print, slides and notebooks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tmlcd_core.viz.player import Panel, PlayerRun
 WIDTH = 7.5  # inches: a column of text on a screen or a page
 MARKERS = ("o", "s", "D", "^", "P")  # of classes, in the order of CLASSES
 MOST_POINTS = 1000  # per curve: more than there are pixels
-GRID = 120  # points along each side at which a classifier is asked for its regions
+GRID = 120  # points per side at which a classifier's regions are evaluated
 BAND = 0.15  # opacity of a standard deviation
 
 
@@ -86,7 +86,7 @@ def _plain(axis: Any) -> None:
 
 @dataclass(frozen=True)
 class Plane:
-    """Samples in the plane, and what a classifier says about every place of it.
+    """Samples in the plane, and the decision regions of a classifier.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Plane:
 
 
 def planes(parts: Sequence[Plane]) -> Any:
-    """Planes side by side, on the same scale."""
+    """Return a figure of planes side by side, on the same scale."""
     require("matplotlib")
     from matplotlib.colors import ListedColormap
 
@@ -148,7 +148,7 @@ def planes(parts: Sequence[Plane]) -> Any:
 
 
 def matrix(state: CusumState) -> Any:
-    """S_j^t(v1) as a heat map with its maximum marked."""
+    """Return a heat map of S_j^t(v1) with its maximum marked."""
     figure, ((axis,),) = _figure(3.2)
     test, (row, column) = state.test, state.best
     limit = max(abs(float(state.matrix.max())), test.threshold)
@@ -168,7 +168,7 @@ def matrix(state: CusumState) -> Any:
 
 
 def thresholds(rows: Sequence[ThresholdRow], threshold: float) -> Any:
-    """False-alarm rate and mean delay against the threshold, with the chosen one marked."""
+    """Return a chart of false-alarm rate and mean delay over the threshold, with the chosen one marked."""
     figure, axes = _figure(2.5, ncols=2)
     levels = [row.threshold for row in rows]
     series = (
@@ -186,7 +186,7 @@ def thresholds(rows: Sequence[ThresholdRow], threshold: float) -> Any:
 
 
 def memory(bars: Sequence[Bar]) -> Any:
-    """RAM that is needed, stacked, for each board, with the board's limit drawn across."""
+    """Return a stacked bar chart of the needed RAM for each board, with the board's limit."""
     figure, ((axis,),) = _figure(3.2)
     sizes = [parts_of(bar) for bar in bars]
     foot = np.zeros(len(bars))

@@ -1,4 +1,4 @@
-"""The memory of a microcontroller and the accuracy that fits into it, drawn; and their tables."""
+"""Charts and tables of microcontroller memory and of the accuracy of each configuration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tmlcd_core.mcu.boards import KB
 from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY
 from tmlcd_core.viz.plotly_json import Part, plotly_figure
 
-# What the bar shows as one part: colours that no learner has, and the rows of the table that belong to it.
+# Parts of the bar: a colour not used by learners, and the rows of the table in this part.
 PARTS = {
     "Audio": (SKY, ("Audio",)),
     "Spectrogram": (PURPLE, ("Spectrogram",)),
@@ -68,7 +68,7 @@ def parts_of(bar: Bar) -> dict[str, int]:
 
 
 def ram_figure(bars: Sequence[Bar]) -> Any:
-    """RAM that is needed, stacked, for each board, with the board's limit drawn across (Plotly)."""
+    """Return a stacked Plotly bar chart of the needed RAM for each board, with the board's limit."""
     boards = [bar.board for bar in bars]
     sizes = [parts_of(bar) for bar in bars]
     data = [
@@ -106,14 +106,14 @@ def ram_figure(bars: Sequence[Bar]) -> Any:
 
 
 def in_words(bars: Sequence[Bar]) -> str:
-    """The figure of the RAM for those who cannot see it."""
+    """Return a text alternative of the RAM chart."""
     needed = [sum(size for _, size in bar.parts) for bar in bars]
     said = (f"{bar.board} has {bar.limit:,} bytes of RAM" for bar in bars)
     return f"{needed[0]:,} bytes are needed; " + ", ".join(said) + "."
 
 
 def accuracy_figure(configuration: FirmwareConfiguration, found: Accuracy | None) -> Any:
-    """Measured accuracy against |T| for both rates in one type of T; the chosen measurement is marked (Plotly)."""
+    """Return a Plotly chart of the measured accuracy over |T| for both sampling rates; the chosen one is marked."""
     looks = {22_050: (PURPLE, "solid", "circle"), 4_410: (OLIVE, "dash", "square")}
     data: list[Part] = []
     for rate, (colour, dash, symbol) in looks.items():
@@ -140,7 +140,7 @@ def accuracy_figure(configuration: FirmwareConfiguration, found: Accuracy | None
 
 
 def budget_table(table: Budget) -> dict[str, list[str]]:
-    """Table 2 for a configuration: the paper's rows and sum, then what that sum leaves out, and all of it."""
+    """Return Table 2 of a configuration: the paper's rows and sum, the rows that it does not count, and the total."""
     rows: list[tuple[str, str, int, str]] = []
     for row in (r for r in table.rows if r.in_paper):
         rows.append((row.name, row.size, row.bytes, row.note))
@@ -153,7 +153,7 @@ def budget_table(table: Budget) -> dict[str, list[str]]:
 
 
 def fit_table(fits: Sequence[Fit]) -> dict[str, list[str]]:
-    """One row per board: whether it fits, and the largest |T| that would."""
+    """Return one row per board: whether the configuration fits, and the largest |T| that does."""
     return {
         "Board": [fit.board.title for fit in fits],
         "Cortex": [f"{fit.board.core.title().removeprefix('Cortex-')}, {fit.board.mhz:g} MHz" for fit in fits],
@@ -165,7 +165,7 @@ def fit_table(fits: Sequence[Fit]) -> dict[str, list[str]]:
 
 
 def paper_times() -> dict[str, list[str]]:
-    """The paper's Table 3 in milliseconds, as printed."""
+    """Return the paper's Table 3, in milliseconds."""
     return {
         "Board": [find_board(t.board).title for t in PAPER_TIMES],
         "Spectrogram": [f"{t.spectrogram}" for t in PAPER_TIMES],
@@ -176,7 +176,7 @@ def paper_times() -> dict[str, list[str]]:
 
 
 def stage_table(case: Case) -> dict[str, list[str]]:
-    """Instructions of each stage (measured), milliseconds (estimated), and the paper's (as printed)."""
+    """Return the table of instructions (measured), milliseconds (estimated) and the paper's milliseconds by stage."""
     rows = time_rows([case])
     found = {
         "Stage": [STAGES[row.stage] for row in rows],

@@ -1,4 +1,4 @@
-"""One clip or image to look at and to hear."""
+"""Picture and WAV file of one clip or image."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ASPECT = 1.6  # width to height of a spectrogram as shown
 
 
 def picture(medium: NDArray) -> NDArray[np.uint8]:
-    """An RGB picture (height, width, 3): an image as it is, a clip as the spectrogram that the extractor sees.
+    """Return an RGB picture (height, width, 3): the image itself, or the spectrogram of a clip.
 
     >>> picture(np.full((8, 8, 3), 7, np.uint8)).shape
     (224, 224, 3)
@@ -30,7 +30,7 @@ def picture(medium: NDArray) -> NDArray[np.uint8]:
 
 
 def wav(clip: NDArray, sample_rate: int) -> bytes:
-    """A clip as a 16-bit WAV file.
+    """Return a clip as the bytes of a 16-bit WAV file.
 
     >>> len(wav(np.zeros(100), 22050))
     244

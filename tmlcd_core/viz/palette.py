@@ -1,4 +1,4 @@
-"""The colours: one look for each learner, the same in the player, in Plotly figures and in exports."""
+"""Colour palette: colour and dashes of each learner in the player, Plotly figures and exports."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Style:
 
     @property
     def plotly_dash(self) -> str:
-        """The dashes as Plotly writes them."""
+        """Dashes in Plotly's notation."""
         return ",".join(f"{length}px" for length in self.dash) or "solid"
 
 
@@ -59,7 +59,7 @@ LEARNERS = {
     "static": Style("Static kNN", "Static", PINK, (2, 3)),
     "incremental": Style("Incremental kNN", "Incremental", PURPLE, (18, 3)),
 }
-# The other contestants, seldom in one chart: as far from all colours above, for every eye, as there is room left.
+# Other learners, seldom in one chart: as distinct from all colours above as possible, also for colour-blind readers.
 COMPARED = {
     "condensed": Style("Condensed kNN", "Condensed", "#8778FF", (4, 4)),
     "window": Style("kNN over a window", "Window", "#A55A3C", (9, 3, 2, 3)),

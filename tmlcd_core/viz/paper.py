@@ -1,4 +1,4 @@
-"""The paper's two figures from results: Plotly to look into, Matplotlib to print."""
+"""The paper's two figures from results, in Plotly and Matplotlib."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tmlcd_core.paper.configurations import PaperConfiguration
 from tmlcd_core.viz.palette import GREY, Style, styles
 from tmlcd_core.viz.plotly_json import Part, axis, axis_key, heading, on_axes, plotly_figure, upright
 
-MOST_POINTS = 600  # per curve in a figure: what a screen or a page can show, and a small file
-KEPT_POINTS = 150  # per curve in a file of results that is shipped
+MOST_POINTS = 600  # per curve in a figure, for a small file
+KEPT_POINTS = 150  # per curve in the included results
 CHART = 300  # px, height of a chart alone
 BAND = 0.15  # opacity of the standard deviation
 
 
 @dataclass(frozen=True)
 class Line:
-    """One curve with its spread and its look."""
+    """Curve of a chart with its standard deviation and style."""
 
     style: Style
     curve: Curve
@@ -32,7 +32,7 @@ class Line:
 
 @dataclass(frozen=True)
 class FigurePanel:
-    """One chart: lines over the samples `x`, and where the changes are."""
+    """Chart of a figure: lines over the samples `x`, and the changes."""
 
     title: str
     unit: str
@@ -41,7 +41,7 @@ class FigurePanel:
     x: NDArray[np.int64]
 
     def thinned(self, most: int) -> FigurePanel:
-        """The same with at most so many points."""
+        """Return the panel downsampled to at most so many points."""
         kept = np.unique(np.linspace(0, len(self.x) - 1, min(len(self.x), most)).round().astype(np.int64))
         lines = [Line(one.style, Curve(one.curve.mean[kept], one.curve.std[kept])) for one in self.lines]
         return replace(self, lines=lines, x=self.x[kept])
@@ -51,7 +51,7 @@ Pair = tuple[FigurePanel, FigurePanel]  # accuracy and memory
 
 
 def algorithm_panels(results: Results, configurations: Sequence[PaperConfiguration]) -> list[Pair]:
-    """Accuracy and memory of every learner, for each configuration."""
+    """Return the panels of accuracy and memory of every learner, for each configuration."""
     found = []
     for one in configurations:
         looks = styles(one.experiment.learners)
@@ -62,7 +62,7 @@ def algorithm_panels(results: Results, configurations: Sequence[PaperConfigurati
 
 
 def approximation_panels(results: Results, configurations: Sequence[PaperConfiguration]) -> list[Pair]:
-    """The Hybrid's variants side by side, for each number of classes."""
+    """Return the panels that compare the variants of Hybrid, for each number of classes."""
     found = []
     for classes in sorted({one.experiment.classes for one in configurations}):
         group = [one for one in configurations if one.experiment.classes == classes]
@@ -81,7 +81,7 @@ def _pair(title: str, accuracy: list[Line], sizes: list[Line], changes: tuple[in
 
 
 def to_json(panels: Sequence[Pair]) -> list[list[dict[str, Any]]]:
-    """The panels as plain values of few points, for a small file."""
+    """Return the panels as JSON values with few points, for a small file."""
     return [[_panel_json(panel.thinned(KEPT_POINTS)) for panel in pair] for pair in panels]
 
 
@@ -104,7 +104,7 @@ def _panel_json(panel: FigurePanel) -> dict[str, Any]:
 
 
 def from_json(found: Sequence[Sequence[Mapping[str, Any]]]) -> list[Pair]:
-    """The panels that `to_json` gave."""
+    """Return the panels of values made by `to_json`."""
     return [(_panel_of(accuracy), _panel_of(sizes)) for accuracy, sizes in found]
 
 
@@ -120,7 +120,7 @@ def _panel_of(found: Mapping[str, Any]) -> FigurePanel:
 
 
 def interactive(panels: Sequence[Sequence[FigurePanel]]) -> Any:
-    """A Plotly figure of rows of charts: one row for each configuration, accuracy on the left, memory on the right."""
+    """Return a Plotly figure with one row per configuration: accuracy on the left, memory on the right."""
     rows = len(panels)
     gap = 0.25 / rows
     high = (1 - gap * (rows - 1)) / rows
@@ -144,14 +144,14 @@ def interactive(panels: Sequence[Sequence[FigurePanel]]) -> Any:
 
 
 def chart(panel: FigurePanel) -> Any:
-    """One of these charts alone, for a narrow place, its legend below it."""
+    """Return a Plotly figure of a single chart with the legend below it, for narrow layouts."""
     figure = interactive([[panel]])
     legend = {"orientation": "h", "y": -0.12}
     return figure.update_layout(height=CHART, margin={"l": 6, "r": 6, "t": 28, "b": 6}, legend=legend)
 
 
 def in_words(panel: FigurePanel) -> str:
-    """A chart for those who cannot see it: where each line begins, and where it ends."""
+    """Return a text alternative of a chart: first and last value of each line."""
     ends = [
         f"{line.style.name} from {line.curve.mean[~np.isnan(line.curve.mean)][0]:.3g} to {line.curve.mean[-1]:.3g}"
         for line in panel.lines
@@ -186,7 +186,7 @@ def _traces(x: NDArray[np.int64], line: Line, in_legend: bool) -> list[Part]:
 
 
 def printable(panels: Sequence[Pair]) -> Any:
-    """The same as a Matplotlib figure."""
+    """Return the panels as a Matplotlib figure."""
     require("matplotlib")
     from matplotlib.figure import Figure
 
@@ -218,7 +218,7 @@ def _draw(chart: Any, x: NDArray[np.int64], line: Line) -> None:
 
 
 def write_figure(folder: Path, name: str, panels: Sequence[Pair]) -> list[Path]:
-    """`name`.html (self-contained), .png and .svg."""
+    """Write the figure as `name`.html (self-contained), .png and .svg; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / f"{name}.html"
     interactive(panels).update_layout(template="plotly_white").write_html(page, include_plotlyjs=True, full_html=True)

@@ -1,4 +1,4 @@
-"""What the canvas player of the app shows: curves over time with marks, packed once into bytes."""
+"""Data of the app's canvas player: curves over time with marks, packed into bytes."""
 
 import hashlib
 import json
@@ -16,8 +16,8 @@ from tmlcd_core.errors import ConfigError
 from tmlcd_core.metrics import TAPS, accuracy_curve
 from tmlcd_core.viz.palette import styles
 
-HIGHEST = 4  # thresholds that a chart with one shows at most
-MAX_LEARNERS = 8  # as many as the palette tells apart
+HIGHEST = 4  # maximum of a chart's axis, in units of its threshold
+MAX_LEARNERS = 8  # number of distinct colours of the palette
 UNKNOWN = "–"
 # What the rows of the table mean.
 FALSE_ALARM = "alarms that are not the first after a true change and do not come while one goes on"
@@ -31,7 +31,7 @@ Curves = Mapping[str, NDArray[Any]]
 
 
 class TraceLike(Protocol):
-    """What the player needs of a learner's trace (`tmlcd_core.learners`)."""
+    """Interface of a learner's trace (`tmlcd_core.learners`) as used by the player."""
 
     @property
     def predictions(self) -> NDArray[Any]: ...
@@ -47,7 +47,7 @@ class TraceLike(Protocol):
 
 @dataclass(frozen=True)
 class Panel:
-    """One chart of the player: a curve for each learner over the same samples.
+    """Chart of the player: a curve for each learner over the same samples.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Panel:
 
 
 def readable(panel: Panel) -> Panel:
-    """A chart with a threshold, cut off where a single peak would squeeze all the rest.
+    """Return a chart with a threshold, whose axis is limited so that a single peak does not hide the rest.
 
     >>> peak = Panel("g", "g", {"hybrid": np.array([1.0, 900.0])}, threshold=25.0)
     >>> readable(peak).high
@@ -98,7 +98,7 @@ def readable(panel: Panel) -> Panel:
 
 
 def number_text(value: float, digits: int) -> str:
-    """A figure of one run for a table; whole numbers have no decimals.
+    """Format a number of one run for a table; integers have no decimals.
 
     >>> number_text(1234.0, 1), number_text(0.5, 3), number_text(math.nan, 1)
     ('1,234', '0.500', '–')
@@ -236,7 +236,7 @@ class PlayerRun:
         return max((len(curve) for panel in self.panels for curve in panel.curves.values()), default=0)
 
     def payload(self) -> tuple[dict[str, Any], bytes]:
-        """A header that JSON can hold, and the arrays it points into; equal runs give equal bytes."""
+        """Return a JSON header and the arrays that it refers to; deterministic."""
         self._check()
         body = bytearray()
 

@@ -1,4 +1,4 @@
-"""The run that Home plays: of the ready-made pack, computed once and shipped beside it.
+"""Example run of the page Home: computed once from the prepared pack and stored next to it.
 
 So the first page needs neither a learner nor a compiler. `python -m tmlcd_core data pack` writes it with the pack; a
 test keeps it equal to what the learners do.
@@ -17,7 +17,7 @@ from tmlcd_core.viz.player import PlayerRun
 
 FILE = "showcase.npz"
 FIELDS = ("predictions", "sizes", "statistic", "detections", "change_points")
-# Two of the pack's words, which swap their meanings half-way: everyone falls, and everyone can recover.
+# Two words of the pack swap their labels half-way: all learners lose accuracy, and all can recover.
 EXPERIMENT = {"data": "pack", "classes": 2, "drift": "labels-swapped", "per_class": 750, "train": 100, "seed": 1}
 THRESHOLD = 25.0  # h
 
@@ -29,7 +29,7 @@ ALT = (
 
 
 def compute(folder: str | Path = PLACE) -> dict[str, NDArray[Any]]:
-    """Run the paper's three learners over the pack of a folder."""
+    """Run the paper's three learners over the pack of a folder; return its arrays."""
     from tmlcd_core.datasets import load_pack
     from tmlcd_core.experiments import Experiment
     from tmlcd_core.streams.feature_pools import pack_pool
@@ -48,14 +48,14 @@ def compute(folder: str | Path = PLACE) -> dict[str, NDArray[Any]]:
 
 
 def write(folder: str | Path) -> int:
-    """Compute the run from the pack of a folder and put it beside it; its size in bytes."""
+    """Compute the run from the pack of a folder and write it next to it; return its size in bytes."""
     path = Path(folder, FILE)
     np.savez_compressed(path, allow_pickle=False, **compute(folder))
     return path.stat().st_size
 
 
 def load(folder: str | Path = PLACE) -> PlayerRun:
-    """The shipped run, ready for the player."""
+    """Return the stored run for the player."""
     path = Path(folder, FILE)
     if not path.exists():
         raise DataError(f"there is no {path}; make it with `python -m tmlcd_core data pack --out {folder}`")

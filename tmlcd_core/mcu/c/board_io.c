@@ -1,9 +1,9 @@
-/* Where the sound comes from and where the decisions go. THIS IS THE FILE TO REPLACE on your board.
+/* Input of sound and output of decisions. REPLACE THIS FILE on your board.
  *
  * As it is, both go through the debugger (semihosting): the program reads the file stream.bin on the computer and
  * prints there. That works under QEMU and with `monitor arm semihosting enable` in OpenOCD's gdb; without a debugger
  * the breakpoint stops the core. For a microphone let board_read return what I2S or ADC brought by DMA, preceded for
- * each clip by the label's code (-1 if nobody says what it was); for a light let board_write look at the line. */
+ * each clip by the label's code (-1 if unknown); for an LED let board_write parse the line. */
 #include "board_io.h"
 
 #define SYS_OPEN 0x01

@@ -21,7 +21,7 @@ static int is_candidate(double v1, double v0)
 #endif
 }
 
-/* Log-likelihood ratio of `correct` hits in a batch. */
+/* Log-likelihood ratio of `correct` correct predictions in a batch. */
 static double log_ratio(double correct, double v0, double v1)
 {
     const double n = TML_BATCH;
@@ -56,7 +56,7 @@ static uint32_t end_of_batch(tml_cusum *test)
     }
     test->started = 1;
     if (best == TML_CANDIDATES) {
-        return 0; /* v0 so low that nothing lies below it */
+        return 0; /* no candidate below v0 */
     }
     test->statistic = test->sum[best];
     return test->statistic >= TML_THRESHOLD ? test->start[best] : 0;

@@ -27,8 +27,8 @@ void tml_append(tml_store *store, const tml_value *x, int32_t label, uint32_t ti
 
 #if TML_STORE == TML_FLOAT32
 
-/* Order by distance as exact arithmetic would, at the price of single precision: only where two float distances are
- * too close to call are the double ones computed. `exact` is negative while unknown. */
+/* Exact order by distance at the cost of single precision: double distances are computed only where two float
+ * distances are too close to compare. `exact` is negative while unknown. */
 static float approximate[TML_CAPACITY];
 static double exact[TML_CAPACITY];
 

@@ -8,7 +8,7 @@ typedef struct {
     uint32_t time[TML_CAPACITY];
     tml_value x[TML_CAPACITY][TML_FEATURES];
     tml_label label[TML_CAPACITY];
-    uint16_t head; /* place of the oldest */
+    uint16_t head; /* index of the oldest */
     uint16_t size;
 } tml_store;
 
@@ -18,10 +18,10 @@ const tml_value *tml_quantise(const float *x);
 /* The class that the k nearest samples of T vote for; T must not be empty. */
 int32_t tml_vote(const tml_store *store, const tml_value *query);
 
-/* At the end of the queue; if it is full, the oldest makes room. */
+/* Append to the queue; if it is full, the oldest sample is removed. */
 void tml_append(tml_store *store, const tml_value *x, int32_t label, uint32_t time);
 
-/* The place in the arrays of the i-th oldest sample. */
+/* Array index of the i-th oldest sample. */
 uint32_t tml_place(const tml_store *store, uint32_t i);
 
 #endif

@@ -4,11 +4,11 @@
 #include "cusum.h"
 #endif
 
-#define FEWEST_LEFT 5 /* an alarm that would leave fewer samples does not touch T */
+#define FEWEST_LEFT 5 /* an alarm that would leave fewer samples does not change T */
 
 static tml_store store; /* T */
 #if TML_LEARNER == TML_ACTIVE
-static tml_store history; /* W: the last samples, whether T needed them or not */
+static tml_store history; /* W: the last samples, stored in T or not */
 #endif
 #if TML_TESTS
 static tml_cusum test;
@@ -54,7 +54,7 @@ double tml_statistic(void)
     return test.statistic;
 }
 
-/* Drop the samples older than `change`; gives 0 and drops none if too few would be left. */
+/* Remove the samples older than `change`; returns 0 and removes none if too few would remain. */
 static int drop_older(tml_store *queue, uint32_t change)
 {
     uint32_t old = 0;
@@ -109,7 +109,7 @@ static void learn_from_history(void)
 
 #endif
 
-/* What the learner does about a change. */
+/* Adaptation to a change. */
 #if TML_TESTS
 static void adapt(uint32_t change)
 {

@@ -1,4 +1,4 @@
-/* The three functions of libm that are needed, as plain arithmetic: every compiler and core gives the same bits. */
+/* Three functions of libm in plain arithmetic: the same bits with every compiler and core. */
 #ifndef TMLCD_MATHFN_H
 #define TMLCD_MATHFN_H
 

@@ -40,7 +40,7 @@ static float add_row(float sum, uint32_t filter, int32_t tap, int32_t row, int32
     return sum;
 }
 
-/* The filter's answer at one place; taps beyond the picture's edge see zeros and are left out. */
+/* Filter output at one position; taps outside the image see zeros and are skipped. */
 static float convolve(uint32_t filter, int32_t row, int32_t column)
 {
     int32_t top = 2 * row - 3, left = 2 * column - 3;

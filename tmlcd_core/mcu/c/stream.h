@@ -1,4 +1,4 @@
-/* The whole program on a stream of labelled clips or vectors, wherever they come from.
+/* The whole program on a stream of labelled clips or vectors, from any source.
  *
  * Each record is an int32 (the label's code, -1 if unknown) and then, little-endian as the cores are, the clip
  * (TML_SAMPLE_RATE int16) or the vector (TML_FEATURES float). Each gives one line of text: see report.h. */

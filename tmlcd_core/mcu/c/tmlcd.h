@@ -1,6 +1,6 @@
-/* TML-CD on a microcontroller: one second of sound (or a feature vector) in, a decision out, and learning on the way.
+/* TML-CD on a microcontroller: predict a class from one second of sound (or a feature vector), and learn.
  *
- * C99, no heap, no libm. All memory is static: `make size` prints what the budget table promised.
+ * C99, no heap, no libm. All memory is static: `make size` prints the sizes of the memory table.
  * Nothing here may interrupt anything else here: call it all from the main loop, and let interrupts and DMA only fill
  * the buffers that the loop pushes, long enough for the time that tml_extract and tml_observe take.
  * A loop on the device:
@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define TML_UNKNOWN (-1) /* no label: predict only */
-#define TML_REFUSED (-1) /* the prediction for a vector that holds NaN or infinity; it is not learnt, the clock stands */
+#define TML_REFUSED (-1) /* prediction for a vector with NaN or infinity; not learned, the time stays */
 
 typedef struct {
     int32_t prediction; /* code of the class, before learning; its name is tml_class_names[prediction] */
@@ -36,13 +36,13 @@ typedef struct {
 
 extern const char *const tml_class_names[TML_CLASSES];
 
-/* T as exported, the change test warming up, the clock at 0. */
+/* Reset: T as exported, the warm-up of the change test, time 0. */
 void tml_reset(void);
 
 /* Predict x (TML_FEATURES floats); then, if the label is 0 .. TML_CLASSES - 1, learn. Other labels count as unknown. */
 tml_step tml_observe(const float *x, int32_t label);
 
-/* Predict without a tick of the clock. */
+/* Predict without learning and without advancing the time. */
 int32_t tml_predict(const float *x);
 
 #if TML_TESTS
@@ -52,11 +52,11 @@ double tml_statistic(void);
 #endif
 
 #if TML_AUDIO
-/* Forget the clip that was being recorded. */
+/* Start a new clip; discards the current one. */
 void tml_audio_start(void);
 
 /* The next samples of the clip, as they come from the converter; not from an interrupt, for in the streamed layout a
- * full window is transformed here and now. Gives the number of samples the clip has now:
+ * full window is transformed in this call. Returns the number of samples of the clip:
  * complete at TML_SAMPLE_RATE; what comes after that is ignored. */
 uint32_t tml_audio_push(const int16_t *samples, uint32_t count);
 
