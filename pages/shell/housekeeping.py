@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 import streamlit as st
 
 from pages.shell.computation import close_left
-from pages.shell.streamlit_internals import get_instance
+from pages.shell.streamlit_internals import forget_left_sessions, get_instance, is_empty
 from pages.shell.uploads import limit_uploads
 from tmlcd_core.memory import give_back
 
@@ -39,24 +39,6 @@ async def _keep_house() -> None:
             # A session is a web of cycles, and automatic collection comes late once torch and scikit-learn are loaded.
             gc.collect()
             give_back()
-
-
-def forget_left_sessions() -> int:
-    """Shut down the sessions that disconnected `server.disconnectedSessionTTL` seconds ago; how many they were.
-
-    Streamlit itself looks for them only when the next session disconnects, and leaves the rest to the garbage
-    collection: until then each keeps three file descriptors, its uploads and its state.
-    """
-    expired = get_instance()._session_mgr._session_storage._cache.expire()  # type: ignore[attr-defined]
-    for _, info in expired:
-        info.session.shutdown()
-    return len(expired)
-
-
-def is_empty() -> bool:
-    """Whether no visitor is there, nor has left a moment ago."""
-    manager = get_instance()._session_mgr
-    return not manager.list_active_sessions() and not manager._session_storage.list()  # type: ignore[attr-defined]
 
 
 def forget_distances() -> None:

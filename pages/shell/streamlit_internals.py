@@ -16,10 +16,12 @@ __all__ = [
     "UploadedFile",
     "UploadedFileRec",
     "decode_xsrf_token_string",
+    "forget_left_sessions",
     "get_instance",
     "get_script_run_ctx",
     "get_static_dir",
     "ignore_pages_folder",
+    "is_empty",
     "main",
 ]
 
@@ -31,3 +33,21 @@ def ignore_pages_folder() -> None:
     fresh server would run that script without app.py, or be greeted with "Page not found".
     """
     PagesManager.uses_pages_directory = False
+
+
+def forget_left_sessions() -> int:
+    """Shut down the sessions that disconnected `server.disconnectedSessionTTL` seconds ago; return their number.
+
+    Streamlit itself looks for them only when the next session disconnects, and leaves the rest to the garbage
+    collection: until then each keeps three file descriptors, its uploads and its state.
+    """
+    expired = get_instance()._session_mgr._session_storage._cache.expire()  # type: ignore[attr-defined]
+    for _, info in expired:
+        info.session.shutdown()
+    return len(expired)
+
+
+def is_empty() -> bool:
+    """True if no visitor is there, nor has left a moment ago."""
+    manager = get_instance()._session_mgr
+    return not manager.list_active_sessions() and not manager._session_storage.list()  # type: ignore[attr-defined]
