@@ -20,6 +20,8 @@ from tmlcd_core.detectors import GeneralizedCusum
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.experiments import Experiment, Results, grid, sweep
 from tmlcd_core.experiments import sweep as sweep_function
+from tmlcd_core.experiments.plugins import load_plugin
+from tmlcd_core.learners import LEARNERS, IncrementalKNN
 from tmlcd_core.streams import make_scenario
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -213,7 +215,25 @@ def test_interrupt_leaves_whole_runs(tmp_path):
     assert Results.load(tmp_path).missing == 0
 
 
-def test_dask_cluster_survives_a_dead_worker(alone, tmp_path):
+OWN = """
+from tmlcd_core.learners import IncrementalKNN, LearnerEntry, register_learner
+
+class Newest(IncrementalKNN):
+    def __init__(self, max_size=20, k="sqrt"):
+        super().__init__(max_size, k)
+
+register_learner(LearnerEntry("newest", "kNN over the newest samples", Newest))
+"""
+
+
+def own_learner(folder):
+    """The name of a learner from a file that no worker has."""
+    (folder / "own.py").write_text(OWN)
+    load_plugin(folder / "own.py")
+    return "newest"
+
+
+def test_dask_cluster_survives_a_dead_worker_and_knows_learners_of_ones_own(alone, tmp_path):
     """A real scheduler, two worker processes; one is killed while the sweep runs."""
     distributed = pytest.importorskip("distributed")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -259,7 +279,10 @@ def test_dask_cluster_survives_a_dead_worker(alone, tmp_path):
         assert killed
         same(alone, found)
         same(alone, Results.load(tmp_path / "out"))
+        own = replace(BASE, learners=["hybrid", own_learner(tmp_path), IncrementalKNN(max_size=30)])
+        same(sweep([own], [0], jobs=1), sweep([own], [0], dask=address))
     finally:
+        LEARNERS.pop("newest", None)
         for process in started:
             process.kill()
             process.wait()
