@@ -118,7 +118,7 @@ def test_the_readme_states_the_budget_and_the_classes(sound_model):
 def test_what_the_reader_must_know_before_flashing_is_said(sound_model):
     """How much memory the part must have, how the file for a Nucleo's drive is made, who may call what."""
     files = export_firmware(sound_model, EXTRACTOR, board="stm32f401").files
-    assert "98,304 bytes of RAM and 524,288 of flash" in files["README.md"]
+    assert "98,304 bytes of RAM and 524,288 bytes of flash" in files["README.md"]
     assert "make firmware-stm32f401.bin" in files["README.md"]
     assert "not from an interrupt" in files["README.md"] and "not from an interrupt" in files["tmlcd.h"]
 
@@ -551,7 +551,7 @@ def test_without_a_stream_make_says_so_before_it_needs_a_compiler(sound_model, t
         done = run_make(folder, target, "CC=false", "DEVICE_CC=false")
         assert done.returncode == 2
         assert "There is no stream.bin" in done.stderr
-    assert "without samples" in (folder / "README.md").read_text()
+    assert "create `stream.bin`" in (folder / "README.md").read_text()
 
 
 def test_a_long_name_is_cut_alike(tmp_path):
