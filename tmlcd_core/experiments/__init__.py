@@ -10,13 +10,11 @@ from tmlcd_core.metrics import accuracy_curve
 __all__ = [
     "Asked",
     "Curve",
-    "DatasetPool",
     "Experiment",
     "LearnerRun",
     "Metrics",
     "Results",
     "Run",
-    "SourcePool",
     "Spread",
     "accuracy_curve",
     "describe",
