@@ -136,7 +136,7 @@ def test_paper_settings():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Experiment("digits", learners=["knn9000"]), "no learner 'knn9000'; there are cit"),
+        (lambda: Experiment("digits", learners=["knn9000"]), "no learner 'knn9000'; "),
         (lambda: Experiment("digits", learners=[]), "at least one"),
         (lambda: Experiment("digits", learners=["cit", "cit"]), "at least one, all different"),
         (lambda: Experiment("digits", settings={"cit.speed": 9}), "has a setting 'cit.speed'"),
