@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SERVER = ["-m", "pages.shell.serve", "--server.headless", "true", "--server.address", "127.0.0.1", "--server.port"]
 LINE = "error: interrupted\n"
 # A module that takes long to import, in the place of one that is imported sooner or later.
-SLOW = "import os, time; os.write(1, b'importing'); time.sleep(60)"
+# It sleeps in short pieces: a signal that comes just before a sleep is handled only after it.
+SLOW = "import os, time\nos.write(1, b'importing')\nfor _ in range(600):\n    time.sleep(0.1)\n"
 
 
 def heard() -> None:
