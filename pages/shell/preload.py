@@ -1,15 +1,15 @@
-"""Load the learners in the background, so that the first visitor of a fresh server does not wait for them."""
+"""Background preloading of the learners, so that the first visitor of a fresh server does not wait."""
 
 import importlib
 import threading
 import time
 
-HEAD_START = 1.0  # s after the server's start: the first page, which needs no learner, goes first
+HEAD_START = 1.0  # s after server start: Home, which needs no learner, loads first
 MODULES = ("numba", "sklearn.neighbors", "tmlcd_core.experiments", "tmlcd_core.viz.lab", "pages.views.drift_lab.page")
 
 
 def preload() -> None:
-    """Import what the Drift lab needs, and let every learner run once: compiled loops are read from their cache."""
+    """Import the modules of the Drift lab and run every learner once, to load the compiled numba loops."""
     for name in MODULES:
         importlib.import_module(name)
     from tmlcd_core.experiments import Experiment
@@ -18,7 +18,7 @@ def preload() -> None:
 
 
 def start_preloading() -> threading.Thread:
-    """Preload in a thread of its own, a moment from now."""
+    """Start a thread that preloads after HEAD_START seconds, and return it."""
 
     def wait_and_preload() -> None:
         time.sleep(HEAD_START)

@@ -123,7 +123,7 @@ def test_twenty_runs_with_bands_and_a_cancel_that_works(server, visit):  # noqa:
     page = with_player(visit, f"{server}/{QUICK}&bands=true")
     single = data(page, "digest")
     redrawn(page, single)
-    page.get_by_text("All figures").click()
+    page.get_by_text("Detailed results").click()
     page.locator("[data-testid=stDataFrame]").first.wait_for()
 
 

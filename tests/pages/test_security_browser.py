@@ -85,10 +85,10 @@ def test_no_page_and_no_flow_violates_the_policy(server, tmp_path):  # noqa: F81
         page.get_by_text("mine.zip holds").wait_for()
         settle(page)
         assert b"," in downloaded(page, "Trace as CSV")
-        page.get_by_text("All figures").click()
+        page.get_by_text("Detailed results").click()
         page.locator("[data-testid=stDataFrame] canvas").first.wait_for()
         opened(page, f"{server}/stm32")
-        page.get_by_role("button", name="Write the C project").click()
+        page.get_by_role("button", name="Create C project").click()
         assert downloaded(page, "tmlcd-.*zip").startswith(b"PK")
 
         opened(page, f"{server}/microphone")
