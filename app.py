@@ -1,4 +1,4 @@
-"""Start-up and navigation. A page is a script in pages/; their list is in pages/shell/navigation.py."""
+"""Streamlit entry point: server start-up, middleware and navigation. pages/shell/navigation.py lists the pages."""
 
 import streamlit as st
 from starlette.middleware import Middleware
@@ -18,10 +18,10 @@ from pages.views.microphone.expiry import start_pruning
 
 load_plugins()
 
-if __name__ == "__main__":  # a visitor's run of this script
-    # Before the navigation, or the browser fetches the menu entry's Material icon from another host.
+if __name__ == "__main__":  # Streamlit runs this script for a visitor
+    # Before st.navigation: otherwise the browser fetches the page's Material icon from another host as favicon.
     st.set_page_config(page_icon=str(SHELL.with_name("favicon.svg")), layout="wide")
-    st.html(SHELL)  # again, for who came in by an address that no page has
+    st.html(SHELL)  # again: an unknown address gets Streamlit's own HTML, without the shell's style
     presenter_view()
     page = navigation()
     st.set_page_config(page_title=f"{page.title} · TML-CD Lab")
@@ -30,9 +30,9 @@ if __name__ == "__main__":  # a visitor's run of this script
         page.run()
     presenter_switch()
     page_shown.set()
-else:  # the server imports this script once, at its start, for `app`
+else:  # the server imports this script once at start-up to get `app`
     ignore_pages_folder()
-    st.secrets.load_if_toml_exists()  # hosting services set environment variables there
+    st.secrets.load_if_toml_exists()  # hosting services set environment variables in secrets.toml
     start_pruning()
     start_preloading()
     options, html = start_options(), index_html()

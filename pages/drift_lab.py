@@ -1,4 +1,4 @@
-"""Drift lab: choose data, a drift and learners, and watch them fall and recover."""
+"""Drift lab page: choose data, a drift and learners, and watch their accuracy fall and recover."""
 
 import streamlit as st
 
@@ -6,7 +6,7 @@ from pages.views.lessons.own import make_lesson, show_lesson
 
 st.title("Drift lab")
 show_lesson()
-# The first visitor of a server waits for scikit-learn and numba: not before an empty page.
+# Importing scikit-learn and numba takes seconds on a fresh server: show the title first.
 with st.spinner("Loading the learners …"):
     from pages.views.drift_lab.page import show
 show()

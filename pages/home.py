@@ -1,4 +1,4 @@
-"""Home: what this is in three sentences and one living picture, and the ways in."""
+"""Home page: a short introduction, an animated run, and links to all pages."""
 
 import streamlit as st
 
@@ -9,7 +9,7 @@ from pages.shell.url_widgets import faults_as_messages
 from tmlcd_core.viz import showcase
 from tmlcd_core.viz.player import PlayerRun
 
-# The picture's run as the Drift lab's link.
+# Query parameters that open the shown run in the Drift lab.
 SAME_RUN = {"drift": "labels-swapped", "per_class": "750", "seed": "1"}
 
 
@@ -20,10 +20,10 @@ def shipped_run() -> PlayerRun:
 
 st.title("Tiny machine learning for concept drift")
 st.markdown(
-    "A microcontroller that learned yesterday's world makes mistakes when the world changes. "
+    "When the world changes, a model on a microcontroller makes mistakes: this is concept drift. "
     "Three tiny nearest-neighbour learners adapt on the device: one **condenses** every mistake into its "
-    "memory, one **tests** its own accuracy and starts afresh at an alarm, one does **both**. "
-    "Here they listen to two spoken words, which half-way swap their meanings: watch them fall and recover."
+    "memory, one **tests** its own accuracy and starts again after an alarm, one does **both**. "
+    "Here two spoken words swap their meanings half-way: watch the accuracy fall and recover."
 )
 invitation()
 with faults_as_messages():

@@ -1,4 +1,4 @@
-"""Inside CUSUM: the test of a chosen run at a chosen time, with every number it compares."""
+"""Inside CUSUM page: the state of the change-detection test at a chosen sample of a run."""
 
 from typing import Any
 
@@ -18,8 +18,7 @@ RUNS = (SIMULATED, LEARNERS["active"].name, LEARNERS["hybrid"].name)
 LENGTH = 1500  # samples of a simulated run
 CONFIG = {"displaylogo": False}
 HORIZON = 1000  # samples within which a false alarm is counted
-PRICES_HEIGHT = 82  # px, kept while the simulation runs, so that nothing below it jumps
-PANEL_HEIGHT = 100  # px: with the slider above it, the player just fits a window of 1280x720
+PANEL_HEIGHT = 100  # px: slider and player together fit a window of 1280x720
 LEVELS = tuple(float(h) for h in range(1, 101))  # thresholds of the slider and of the simulation
 
 
@@ -37,7 +36,7 @@ def simulated(before: float, after: float, change: int, seed: int) -> NDArray[np
     return np.random.default_rng(seed).random(LENGTH) < np.where(np.arange(LENGTH) < change, before, after)
 
 
-# In these three the text stands for all that decides about the run and the test.
+# `text` is the cache key of the next three functions: it contains the run and the settings of the test.
 @st.cache_resource(max_entries=64, show_spinner=False)
 def replayed(text: str, _correct: NDArray[np.bool_], _settings: dict[str, Any]) -> cusum.CusumReplay:
     return cusum.replay(_correct, **_settings)
@@ -45,11 +44,11 @@ def replayed(text: str, _correct: NDArray[np.bool_], _settings: dict[str, Any]) 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def look_inside(text: str, time: int, _correct: NDArray[np.bool_], _settings: dict[str, Any]) -> None:
-    """Every sum that the test compares after one sample."""
+    """Show every sum that the test compares after one sample."""
     st.subheader(f"After sample {time}")
     state = cusum.state_at(_correct, time, **_settings)
     if state is None:
-        st.info("The test is still estimating υ₀ or filling its first batch: there is no sum yet.")
+        st.info("There is no sum yet: the test is still estimating υ₀ or filling its first batch.")
         return
     j, column = state.best
     left, right = st.columns(2)
@@ -67,7 +66,7 @@ def look_inside(text: str, time: int, _correct: NDArray[np.bool_], _settings: di
         st.plotly_chart(cusum.matrix_figure(state), key="matrix", config=CONFIG, alt=told)
         st.caption(f"S for every start j and candidate υ₁. The diamond is the maximum: {best}")
     with right:
-        st.markdown("For the υ₁ of the maximum: the largest *S* is the newest *G*.")
+        st.markdown("Batches for the υ₁ of the maximum. The largest *S* equals the newest *G*.")
         table = cusum.batch_table(state)
         sums = {name: st.column_config.NumberColumn(format="%.2f") for name in table if table[name].dtype.kind == "f"}
         st.dataframe(table, hide_index=True, height=400, column_config=sums)
@@ -79,13 +78,13 @@ def look_inside(text: str, time: int, _correct: NDArray[np.bool_], _settings: di
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def show_price(text: str, threshold: float, before: float, after: float, _rows: list[ThresholdRow]) -> None:
-    """What a threshold costs in false alarms and in delay."""
+    """Show false-alarm rate and detection delay against the threshold."""
     row = nearest(_rows, threshold)
-    st.subheader("The price of a threshold")
+    st.subheader("False alarms and delay for each threshold")
     told = (
-        f"10,000 simulated streams: an accuracy of {before:g} that stays (left), or that changes to {after:g} "
-        f"at the end of the warm-up (right). At h = {threshold:g}: {row.false_alarm_rate:.1%} false alarms, "
-        f"{row.missed:.1%} of the changes missed within {HORIZON:,} samples."
+        f"10,000 simulated streams with accuracy {before:g}: without a change (left), and with a change to {after:g} "
+        f"after the warm-up (right). At h = {threshold:g}: {row.false_alarm_rate:.1%} false alarms and "
+        f"{row.missed:.1%} missed changes within {HORIZON:,} samples."
     )
     st.plotly_chart(cusum.threshold_figure(_rows, threshold), key="price", config=CONFIG, alt=told)
     st.caption(told)
@@ -98,17 +97,18 @@ def nearest(rows: list[ThresholdRow], threshold: float) -> ThresholdRow:
 st.title("Inside CUSUM")
 show_lesson()
 st.markdown(
-    "For every accuracy υ₁ that could follow a change, and every batch *j* at which it could have begun, "
-    "the test adds up how much better υ₁ explains the batches of hits and misses than υ₀ does; "
-    "the largest sum is *g*. Pause, step or scrub to look inside at that moment."
+    "The test asks: could the accuracy have changed at some earlier point? *g* is the strength of the best evidence; "
+    "when it reaches *h*, the alarm goes off. Pause, step or drag the slider to see the numbers at that sample."
 )
 with st.sidebar:
-    run = checked(st.selectbox, "Run", RUNS, key="run", help="Whose hits and misses the test watches.")
+    run = checked(st.selectbox, "Run", RUNS, key="run", help="The hits and misses that the test reads.")
     if run == SIMULATED:
-        before = checked(st.slider, "Accuracy before", 0.5, 0.99, 0.9, 0.01, key="before", help="υ before the change.")
-        after = checked(st.slider, "Accuracy after", 0.05, 0.99, 0.7, 0.01, key="after", help="υ after the change.")
-        change = checked(st.slider, "Change at sample", 150, 1400, 700, 50, key="at", help="True time of the change.")
-        seed = checked(st.number_input, "Seed", 0, 9999, 0, key="seed", help="Equal seeds give equal runs.")
+        before = checked(
+            st.slider, "Accuracy before", 0.5, 0.99, 0.9, 0.01, key="before", help="υ₀, before the change."
+        )
+        after = checked(st.slider, "Accuracy after", 0.05, 0.99, 0.7, 0.01, key="after", help="υ₁, after the change.")
+        change = checked(st.slider, "Change at sample", 150, 1400, 700, 50, key="at", help="Sample of the true change.")
+        seed = checked(st.number_input, "Seed", 0, 9999, 0, key="seed", help="The same seed gives the same run.")
         learner, correct = SIMULATED, simulated(before, after, change, int(seed))
     else:
         learner = next(key for key, look in LEARNERS.items() if look.name == run)
@@ -116,16 +116,16 @@ with st.sidebar:
         change = home.changes[0]
         correct = np.asarray(home.correct[learner])
         before, after = round(float(correct[:change].mean()), 2), round(float(correct[change:].mean()), 2)
-        st.caption("Home's run. Another threshold replays the test on what this learner did, alarms included.")
-    batch = checked(st.slider, "Batch n", 10, 100, 50, 10, key="n", help="Samples a batch (paper: n).")
-    warmup = checked(st.slider, "Warm-up ξ", 20, 300, 100, 20, key="xi", help="Samples from which υ₀ is estimated.")
-    only_drops = checked(st.toggle, "Only drops", False, key="drops", help="The Hybrid's test: candidates below υ₀.")
+        st.caption("The run on Home. A new threshold repeats the test on the recorded hits and misses of this learner.")
+    batch = checked(st.slider, "Batch (n)", 10, 100, 50, 10, key="n", help="Samples per batch.")
+    warmup = checked(st.slider, "Warm-up (ξ)", 20, 300, 100, 20, key="xi", help="Samples used to estimate υ₀.")
+    only_drops = checked(st.toggle, "Only drops", False, key="drops", help="Test only accuracies below υ₀ (Hybrid).")
 direction = "down" if only_drops else "both"
 
-choose, prices = st.columns(2, vertical_alignment="center")
+choose, prices = st.columns([2, 3], vertical_alignment="center")
 with choose:
     threshold = checked(
-        st.slider, "Alarm level (h)", 1.0, 100.0, 25.0, 1.0, key="h", format="%g", help="An alarm is raised at g ≥ h."
+        st.slider, "Alarm level (h)", 1.0, 100.0, 25.0, 1.0, key="h", format="%g", help="The alarm goes off when g ≥ h."
     )
 
 with faults_as_messages():
@@ -135,17 +135,17 @@ with faults_as_messages():
     shown = cusum.replay_run(learner, correct, said, threshold, change)
     start = said.alarms[0] if said.alarms else len(correct) - 1
     time = player(shown, "cusum", start=start, height=PANEL_HEIGHT, reports=True)
-    with prices.container(horizontal=True, height=PRICES_HEIGHT, border=False):
+    with prices.container(horizontal=True, key="prices"):
         rows = trade_off(before, after, batch, warmup, direction)
         row = nearest(rows, threshold)
         level = calibrated(before, batch, warmup, direction)
-        share = f"Share of the streams without a change that give an alarm within {HORIZON:,} samples."
+        share = f"Share of streams without a change that raise an alarm within {HORIZON:,} samples."
         st.metric("False alarms", f"{row.false_alarm_rate:.1%}", help=share, width="content")
-        delay = f"From a change of {before:g} to {after:g} to its alarm, if one comes within {HORIZON:,} samples."
+        delay = f"From a change ({before:g} to {after:g}) to its alarm, if it comes within {HORIZON:,} samples."
         mean = "none" if np.isnan(row.mean_delay) else f"{row.mean_delay:.0f}"
-        st.metric("Mean delay, samples", mean, help=delay, width="content")
-        advice = f"`calibrate_threshold`: at most 1 % false alarms within {HORIZON:,} samples"
-        st.metric("h for 1 %", f"{level:.1f}", help=advice, width="content")
+        st.metric("Mean delay (samples)", mean, help=delay, width="content")
+        advice = f"Gives at most 1 % false alarms within {HORIZON:,} samples (`calibrate_threshold`)."
+        st.metric("Threshold for 1 % false alarms", f"{level:.1f}", help=advice, width="content")
     look_inside(text, start if time is None else time, correct, settings)
     show_price(repr((batch, warmup, direction)), threshold, before, after, rows)
 make_lesson("inside-cusum")

@@ -1,4 +1,4 @@
-"""Lessons: five minutes each, with a page opened ready, a question, and the answer when asked for."""
+"""Lessons page: guided lessons of five minutes, each with links, a question and a hidden answer."""
 
 import streamlit as st
 
@@ -10,21 +10,21 @@ TITLES = tuple(lesson.title for lesson in LESSONS)
 
 
 def guide(lesson: Lesson) -> None:
-    """What to open and to watch, the question, what to change, and the answer."""
+    """Show a lesson: experiment, what to watch, question, variation and answer."""
     st.markdown(f"*{lesson.told(lesson.about)}*")
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("Watch", anchor=False)
-        st.link_button("Open it", lesson.first_link, icon=":material/open_in_new:")
+        st.link_button("Start experiment", lesson.first_link, icon=":material/open_in_new:")
         st.markdown("\n".join(f"1. {lesson.told(line)}" for line in lesson.watch))
         st.subheader("Question", anchor=False)
         st.markdown(f"**{lesson.told(lesson.question)}**")
     with right:
         st.subheader("Change", anchor=False)
-        st.link_button("Open it changed", lesson.second_link, icon=":material/open_in_new:")
+        st.link_button("Start variation", lesson.second_link, icon=":material/open_in_new:")
         st.markdown(lesson.told(lesson.change))
         st.subheader("Answer", anchor=False)
-        with st.expander("Show it", icon=":material/lightbulb:", key=f"answer {lesson.title}"):
+        with st.expander("Show answer", icon=":material/lightbulb:", key=f"answer {lesson.title}"):
             st.markdown(lesson.told(lesson.answer))
 
 
@@ -34,6 +34,7 @@ guide(LESSONS[TITLES.index(chosen)])
 with st.expander("Glossary", icon=":material/menu_book:"):
     st.markdown(markdown_table())
 st.caption(
-    "The buttons open a page in a new tab, set for the lesson, with the question above it. For a lesson of your own "
-    "set the Drift lab, Inside CUSUM or STM32 as you like and open “Make a lesson of these settings” at its end."
+    "Each button opens a page in a new tab with the settings of the lesson and the question above it. To make your own "
+    "lesson, choose settings in Drift lab, Inside CUSUM or STM32 and open “Make a lesson of these settings” at the end "
+    "of that page."
 )

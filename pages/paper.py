@@ -1,4 +1,4 @@
-"""Paper: every number and claim of the paper's Section 7 beside what this implementation measures."""
+"""Paper page: numbers, figures and claims of the paper's Section 7 compared with our results."""
 
 import json
 
@@ -24,7 +24,7 @@ def read(text: str) -> dict:
 
 @st.cache_data(max_entries=8, show_spinner="Drawing the figures …")
 def show_figures(text: str, which: str) -> None:
-    """One row for each configuration: accuracy and memory, below each other on a narrow screen."""
+    """Show accuracy and memory of each configuration, one row each; stacked on a narrow screen."""
     for row, pair in enumerate(from_json(read(text)["curves"][which])):
         for cell, panel in zip(st.columns(2), pair, strict=True):
             key = f"{which} {row} {panel.unit}"
@@ -32,7 +32,7 @@ def show_figures(text: str, which: str) -> None:
 
 
 def table_1(rows: list[dict]) -> pd.DataFrame:
-    """Ours and the paper's, side by side."""
+    """Return Table 1 with our results and the paper's side by side."""
     measured = pd.DataFrame(rows)
     shown = pd.DataFrame(
         {
@@ -52,7 +52,7 @@ def table_1(rows: list[dict]) -> pd.DataFrame:
 
 
 def show_claim(claim: dict) -> None:
-    """What the paper says and whether it holds; beside it, below it on a narrow screen, the rule and what was found."""
+    """Show a claim of the paper and its verdict, and beside it the rule and the measured values."""
     said, found = st.columns([2, 3])
     icon = ":material/check_circle:" if claim["verdict"] == "holds" else ":material/cancel:"
     said.markdown(
@@ -64,35 +64,35 @@ def show_claim(claim: dict) -> None:
 
 
 def spread(mean: float, std: float, n: int) -> str:
-    """Mean and deviation of n runs with equal digits."""
+    """Return mean ± standard deviation with equal digits."""
     digits = 1 if max(abs(mean), std) >= 1 else 3
     return f"{mean:.{digits}f} ± {std:.{digits}f}"
 
 
 st.title("The paper, measured again")
 st.markdown(
-    "Table 1, both figures and every statement of Section 7 that can be false, from "
-    "`python -m tmlcd_core reproduce all --runs 20`. Speech is synthesised here, and handwritten digits stand in for "
-    "ImageNet: rows about images are marked as another dataset. Nothing is bent to hold."
+    "Table 1, both figures and every testable claim of Section 7, computed by "
+    "`python -m tmlcd_core reproduce all --runs 20`. The speech is synthesised, and handwritten digits replace "
+    "ImageNet: rows about images are marked as another dataset. No rule was tuned to make a claim pass."
 )
 work = BackgroundCommand.of_visitor("the paper's experiments")
 text = work.result() or SHIPPED.read_text(encoding="utf-8")
 found = read(text)
 holding = sum(claim["verdict"] == "holds" for claim in found["claims"])
-source = "made here" if work.result() else "shipped with the app"
+source = "computed on this server" if work.result() else "shipped with the app"
 runs = f"{found['runs']} run{'s' * (found['runs'] > 1)}"
 st.caption(f"{runs} of each experiment, {source}; {holding} of {len(found['claims'])} claims hold.")
 
-# Only the tab that is open is made, and the address says which one that is.
+# Only the open tab is drawn; the address names it.
 numbers, figures, claims, again = st.tabs(TABS, key="tab", bind="query-params")
 if numbers.open:
     numbers.caption(
-        "Accuracy ± standard deviation over runs, and samples kept. kNN + C is the kNN on a condensed training set, "
-        "the SVM keeps its support vectors, NN-FC1 is one fully connected layer, whose weights take the memory of λ "
-        "samples. Digits are another, easier dataset than the paper's ImageNet, whose numbers stand beside them. "
-        "NN-FC1 stays near chance on speech here: the features vary little around a common offset, which plain SGD "
-        "does not get past in 3 epochs. “Centred” is a row of ours: the same with that offset taken away, nearer to "
-        "the paper's numbers."
+        "Accuracy ± standard deviation over runs, and stored samples. λ is the number of classes. kNN + C is a kNN on "
+        "a condensed training set, the SVM stores its support vectors, and NN-FC1 is one fully connected layer whose "
+        "weights need the memory of λ samples. Digits are an easier dataset than ImageNet; the paper's column shows "
+        "its ImageNet results. NN-FC1 stays near chance on our speech: the features vary little around a common "
+        "offset, and plain SGD does not learn past it in 3 epochs. “Centred” is our own row: with the offset "
+        "subtracted, NN-FC1 is closer to the paper's numbers."
     )
     with numbers:
         table(table_1(found["table1"]), "accuracy", "paper", "difference")
@@ -100,22 +100,22 @@ if figures.open:
     with figures:
         which = FIGURES[checked(st.selectbox, "Figure", tuple(FIGURES), key="figure")]
         show_figures(text, which)
-        st.caption("Mean and standard deviation over runs, against the samples seen; the dotted line is the change.")
+        st.caption("Mean and standard deviation over runs against samples seen. The dotted line marks the change.")
 if claims.open:
     with claims:
         wanted = checked(
             st.segmented_control, "Show", ("all", "holds", "does not hold"), key="show", default="all", required=True
         )
-        st.caption("Measured: mean ± standard deviation over runs; the number in a name is that of the classes λ.")
+        st.caption("Measured: mean ± standard deviation over runs. A number in a name is the number of classes (λ).")
         for claim in found["claims"]:
             if wanted not in ("holds", "does not hold") or claim["verdict"] == wanted:
                 show_claim(claim)
 if again.open:
     with again, faults_as_messages():
         if is_local_visitor() or start_options().reproduce:
-            runs = checked(st.slider, "Runs", 1, 20, 2, key="runs", help="Repetitions of each experiment; paper: 20.")
-            st.caption("Twenty runs take about ten minutes on two cores, and stop soon after your last tab is closed.")
+            runs = checked(st.slider, "Runs", 1, 20, 2, key="runs", help="Repetitions of each experiment (paper: 20).")
+            st.caption("Twenty runs take about ten minutes on two cores. They stop soon after you close your last tab.")
             work.controls(["reproduce", "all", "--runs", str(runs)])
         else:
-            st.info("This server does not run the experiments for visitors. On your own computer:")
+            st.info("This server does not run the experiments for visitors. Run them on your own computer:")
             st.code("python -m tmlcd_core reproduce all --runs 20", language="sh")

@@ -1,4 +1,4 @@
-"""STM32: what fits on a microcontroller, to the byte, what it costs, and the fitted model as C."""
+"""STM32 page: memory budget of the firmware to the byte, accuracy, run time, and export as a C project."""
 
 import streamlit as st
 
@@ -26,9 +26,9 @@ from tmlcd_core.viz import mcu as viz
 PRINTED = {
     PAPER_CONFIGURATIONS[0]: "This is the paper's Table 2 (a), to the byte.",
     PAPER_CONFIGURATIONS[1]: "This is the paper's Table 2 (b), to the byte. The paper prints 64x35x3 for the "
-    "spectrogram, and 588 bytes for the output in its text; its sums are of 65x35x3 and 612.",
-    FULL_RATE_F401: "The paper lowers the sampling rate to fit the STM32F401; streamed, and with one byte per feature, "
-    "the full rate fits.",
+    "spectrogram and 588 bytes for the output in its text; its totals use 65x35x3 and 612 bytes.",
+    FULL_RATE_F401: "The paper lowers the sampling rate to fit the STM32F401. With the streamed layout and one byte "
+    "per feature, the full rate fits.",
 }  # fmt: skip
 CASE_NAMES = {f"{case.board.upper()}: {case.name}": case for case in CASES}
 CONFIG = {"displaylogo": False, "displayModeBar": False}
@@ -41,31 +41,31 @@ def project(configuration: FirmwareConfiguration, target: Board) -> tuple[bytes,
     return firmware.zip(), f"Fitted on {about}. {firmware.in_words()}."
 
 
-# What follows depends on its arguments alone: Streamlit sends the same elements again without making them anew. The
-# text, which is hashed in no time, stands for the values.
+# The functions below depend only on their arguments, so Streamlit replays their elements from its cache. `text` is the
+# cache key: hashing it is fast.
 @st.cache_data(max_entries=64, show_spinner=False)
 def memory(text: str, _c: FirmwareConfiguration, _boards: list[Board]) -> None:
-    """What is needed, what fits, and what that costs in accuracy."""
+    """Show memory budget, boards that fit, and accuracy."""
     left, right = st.columns([5, 4])
     with left:
-        st.caption(f"{PRINTED.get(_c, '')} Marked +: what a program that runs needs, and the paper's sum leaves out.")
+        st.caption(f"{PRINTED.get(_c, '')} + = needed by a real program, not counted in the paper.")
         table(viz.budget_table(budget(_c)), "Bytes")
     with right:
         bars = ram_bars(_c, _boards)
         st.plotly_chart(viz.ram_figure(bars), key="ram-bars", config=CONFIG, alt=viz.in_words(bars))
     table(viz.fit_table(what_fits(_c, _boards)), "RAM", "Bytes free", "Largest |T|")
     flash = flash_bytes(_c, fused=_c.layout != "paper")
-    st.caption(f"Flash: at most {viz.in_kb(flash)} for code, tables and the T that it starts with.")
+    st.caption(f"Flash: at most {viz.in_kb(flash)} for code, tables and the initial training set T.")
 
-    st.subheader("What it costs in accuracy")
+    st.subheader("Accuracy")
     measured = accuracy_of(_c)
     left, right = st.columns([4, 5])
     with left:
         if measured is None:
-            st.info("Nothing like this configuration has been measured: both rates of the paper with one filter have.")
+            st.info("There is no measurement for these settings. Choose a preset above; you can change |T| and layout.")
         else:
             near = f"|T| = {measured.samples}" + (
-                ", the nearest that was measured" if measured.samples != _c.samples else ""
+                ", the nearest measured size" if measured.samples != _c.samples else ""
             )
             st.metric(f"Accuracy, {near}", f"{measured.accuracy:.1%}", width="content")
             st.markdown(
@@ -80,27 +80,27 @@ def memory(text: str, _c: FirmwareConfiguration, _boards: list[Board]) -> None:
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def times(case: str) -> None:
-    """Instructions and milliseconds of each stage."""
+    """Show instructions and milliseconds of each stage."""
     rows = viz.stage_table(CASE_NAMES[case])
     table(rows, *list(rows)[1:])
     st.caption(
-        "Instructions are counted under emulation at -O2. Milliseconds are estimates, not measured on a board: "
-        "at one cycle per instruction, and at the cycles that would give the paper's times."
+        "Instructions are counted in an emulator at -O2. Milliseconds are estimates, not measured on a board: "
+        "once with one cycle per instruction, once with the cycles per instruction that match the paper's times."
     )
 
 
 @st.cache_data(max_entries=1, show_spinner=False)
 def paper_times() -> None:
-    st.caption("The paper's Table 3 as printed, in milliseconds; the STM32F401 at 4,410 Hz.")
+    st.caption("The paper's Table 3 as printed, in milliseconds. The STM32F401 runs at 4,410 Hz.")
     rows = viz.paper_times()
     table(rows, *list(rows)[1:])
 
 
 st.title("STM32")
 show_lesson()
-st.markdown("What the Hybrid Tiny kNN needs of a microcontroller's memory, to the byte, and what that costs.")
+st.markdown("The memory that Hybrid Tiny kNN needs on a microcontroller, to the byte, with its accuracy and run time.")
 presets()
-with st.sidebar:  # what was good last stays on the page while a number is bad
+with st.sidebar:  # with an invalid number, the page keeps the last valid values
     with faults_as_messages():
         st.session_state["stm32:configuration"] = choose_configuration()
     with faults_as_messages():
@@ -110,21 +110,21 @@ boards = st.session_state.get("stm32:boards", list(BOARDS.values()))
 
 memory(repr((c, boards)), c, boards)
 
-st.subheader("What it costs in time")
+st.subheader("Run time")
 paper_times()
 case = checked(st.selectbox, "This project's C code, measured", tuple(CASE_NAMES), key="case", width=360)
 times(case)
 
-st.subheader("Take it along")
+st.subheader("Export")
 with st.container(horizontal=True, vertical_alignment="bottom"):
     names = tuple(b.title for b in boards)
     chosen = boards[names.index(checked(st.selectbox, "Board", names, key="target", width=200))]
-    if st.button("Write the C project", icon=":material/memory:"):
+    if st.button("Create C project", icon=":material/memory:"):
         st.session_state["stm32:wanted"] = (c, chosen)
 with faults_as_messages():
     if st.session_state.get("stm32:wanted") == (c, chosen):
         archive, about = project(c, chosen)
         st.download_button(f"tmlcd-{chosen.name}.zip, {len(archive) / 1000:.0f} kB", archive,
                            f"tmlcd-{chosen.name}.zip", "application/zip", icon=":material/download:")  # fmt: skip
-        st.caption(f"{about} Its README says how to check, build, flash and feed it.")
+        st.caption(f"{about} Its README explains how to test, build, flash and use it.")
 make_lesson("stm32")

@@ -12,9 +12,9 @@ from pages.shell.host_names import host_name, typed_name
 from pages.shell.start_options import HOSTS
 
 ROOT = Path(__file__).parents[2]
-# Beside the addresses: for https://HOSTNAME:8501 and for the teacher's own browser.
+# Names for the teacher's own browser, added to the certificate.
 LOCAL = ("localhost", "127.0.0.1")
-# As in .streamlit/config.toml, and said again: a user's own configuration is not to loosen them for a whole room.
+# As in .streamlit/config.toml; repeated here so that a user's own configuration cannot weaken them.
 SAFE = {
     "server.maxUploadSize": "20",
     "server.enableXsrfProtection": "true",
@@ -25,19 +25,19 @@ SAFE = {
     "browser.gatherUsageStats": "false",
 }
 TOLD = """
-  Students, in the same network, open   {first}
+  Students in the same network open   {first}
   {others}or scan the code on the Home page.
 
-  Their browser will warn that it does not know the certificate, which this machine made for itself:
+  Their browser warns about an unknown certificate, because this machine created it itself:
   "Advanced", then "Proceed" (Chrome, Edge), "Accept the Risk" (Firefox), "visit this website" (Safari).
   SHA-256 of the certificate: {fingerprint}
 
-  If they cannot reach it, this machine's firewall or the wireless network keeps port {port} closed.
+  If they cannot connect, the firewall of this machine or the wireless network blocks port {port}.
 """
 
 
 def main() -> None:
-    """Find the addresses, make the certificate, and become the server."""
+    """Find the addresses, create the certificate and run the server."""
     parser = argparse.ArgumentParser(prog="make classroom", description=__doc__)
     parser.add_argument("--port", type=port_number, default=8501)
     parser.add_argument(
@@ -45,12 +45,12 @@ def main() -> None:
         type=own_name,
         action="append",
         default=[],
-        help="an address or name of this machine to show first",
+        help="address or name of this machine to show first",
     )
     chosen = parser.parse_args()
     found = list(dict.fromkeys([*chosen.address, *lan_addresses()]))
     if not found:
-        sys.exit("This machine is in no network. Join one, or name its address: make classroom ADDRESS=192.168.1.5")
+        sys.exit("This machine has no network address. Connect it, or name one: make classroom ADDRESS=192.168.1.5")
     try:
         check_port(chosen.port)
     except OSError as fault:
@@ -82,26 +82,26 @@ def main() -> None:
 
 
 def port_number(text: str) -> int:
-    """A TCP port from the command line."""
+    """Return a TCP port (1 to 65535) from the command line."""
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:6]) <= 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; choose a number from 1 to 65535, such as 8501")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port; choose a number from 1 to 65535, such as 8501")
     return int(text)
 
 
 def own_name(text: str) -> str:
-    """An IP address or host name of this machine from the command line."""
+    """Return an IP address or host name of this machine from the command line."""
     name = typed_name(text)
     has_port = ":" in text and ":" not in name
     if not name or has_port:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no address of this machine; write an IP address such as 192.168.1.5, or a host name in ASCII "
-            "letters, without https:// and port"
+            f"{text!r} is not an address of this machine; write an IP address such as 192.168.1.5, or a host name in "
+            "ASCII letters, without https:// and port"
         )
     return name
 
 
 def check_port(port: int) -> None:
-    """Raise OSError if the server could not listen on this port."""
+    """Raise OSError if the server cannot listen on this port."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
         probe.bind(("0.0.0.0", port))

@@ -1,4 +1,4 @@
-"""A self-signed certificate for the addresses of this machine, made when it is needed and kept in the user's cache."""
+"""Self-signed TLS certificate for the addresses of this machine, stored in the user's cache."""
 
 import ipaddress
 import os
@@ -14,11 +14,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 VALID = timedelta(days=90)
-SPARE = timedelta(days=1)  # a certificate that ends sooner is made anew: it must last for the lesson
+SPARE = timedelta(days=1)  # a certificate that expires sooner is replaced: it must last for the lesson
 
 
 class Certificate(NamedTuple):
-    """The two files that a server needs, and what a browser shows of the certificate."""
+    """Certificate file, key file, and SHA-256 fingerprint as browsers show it."""
 
     file: Path
     key_file: Path
@@ -26,7 +26,7 @@ class Certificate(NamedTuple):
 
 
 def certificate(names: Sequence[str], folder: Path) -> Certificate:
-    """The certificate of `folder` if it is for exactly these names and lasts; else a new one."""
+    """Return the certificate in `folder` if it is valid for exactly these names; otherwise create a new one."""
     file, key_file = folder / "classroom.pem", folder / "classroom.key"
     if not _usable(file, key_file, names):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -61,7 +61,7 @@ def _signed(names: Sequence[str], key: ec.EllipticCurvePrivateKey) -> x509.Certi
         .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))  # a student's clock may be slow
+        .not_valid_before(now - timedelta(hours=1))  # a student's clock may be behind
         .not_valid_after(now + VALID)
         .add_extension(_names(names), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
@@ -76,14 +76,14 @@ def _usable(file: Path, key_file: Path, names: Sequence[str]) -> bool:
         found = x509.load_pem_x509_certificate(file.read_bytes())
         key = serialization.load_pem_private_key(key_file.read_bytes(), None)
         named = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (OSError, ValueError, x509.ExtensionNotFound):  # absent or damaged
+    except (OSError, ValueError, x509.ExtensionNotFound):  # missing or damaged
         return False
     lasts = found.not_valid_after_utc - datetime.now(UTC) > SPARE
     return lasts and named == _names(names) and key.public_key() == found.public_key()
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file that only this user can read, in one step."""
+    """Write a file atomically, readable by this user only."""
     part = path.with_suffix(f".{os.getpid()}")
     with open(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as out:
         out.write(content)

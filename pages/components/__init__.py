@@ -1,1 +1,1 @@
-"""Streamlit components: JavaScript, CSS and a Python wrapper each."""
+"""Streamlit components, each with JavaScript, CSS and a Python wrapper."""

@@ -1,1 +1,1 @@
-"""What surrounds every page: start options, and what the server does before a page runs."""
+"""Code around every page: start options, middleware, navigation, address-bound widgets and limits."""

@@ -1,4 +1,4 @@
-"""A command of tmlcd_core in a process beside the pages: start, progress, cancel, and its result."""
+"""Background process for a tmlcd_core command: start, progress, cancel and result."""
 
 import os
 import signal
@@ -13,20 +13,20 @@ from pages.shell.computation import Busy, Computation, claim, keep
 from pages.shell.url_widgets import show_fault
 
 ROOT = Path(__file__).parents[2]
-EVERY = 1.0  # s between two looks
+EVERY = 1.0  # s between two progress updates
 
 
 class BackgroundCommand:
     """One long command of one visitor.
 
-    The command runs in a group of processes of its own, writes into a temporary folder and tells how far it is on
-    standard error; the page looks at its last line once a second. All tabs of a browser see the same work, also after a
-    reload; process and folder go when the last tab has gone.
+    The command runs in its own process group, writes its results to a temporary folder and its progress to standard
+    error; the page shows the last line once a second. All tabs of a browser share the command, also after a reload.
+    Process and folder are removed after the last tab is closed.
 
     Parameters
     ----------
-    what
-        Its name, as the visitor knows it.
+    what : str
+        Name of the command in messages to the visitor.
     """
 
     def __init__(self, what: str) -> None:
@@ -36,25 +36,27 @@ class BackgroundCommand:
 
     @classmethod
     def of_visitor(cls, what: str) -> "BackgroundCommand":
-        """This visitor's work of that name."""
+        """Return this visitor's command of that name."""
         return keep(what, lambda: cls(what))
 
     @property
     def folder(self) -> Path:
-        """A folder that is made when it is first needed."""
+        """Temporary folder of the command, created on first use."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="tmlcd-")
         return Path(self._folder.name)
 
     @property
     def log(self) -> Path:
+        """File with the standard error of the command."""
         return self.folder / "progress.txt"
 
     def running(self) -> bool:
+        """True while the process runs."""
         return self.process is not None and self.process.poll() is None
 
     def start(self, arguments: list[str]) -> None:
-        """Start the command unless it runs; `Busy` while another long computation of the visitor does."""
+        """Start the command unless it runs; `Busy` if the visitor already has another long computation."""
         if self.running():
             return
         claim(self.place)
@@ -65,7 +67,7 @@ class BackgroundCommand:
             )
 
     def cancel(self) -> None:
-        """Stop the command and the processes that it has started."""
+        """Stop the command and its child processes."""
         if self.process is None or not self.running():
             return
         if os.name == "posix":
@@ -75,26 +77,27 @@ class BackgroundCommand:
         self.process.wait()
 
     def close(self) -> None:
-        """Stop, and remove the folder."""
+        """Stop the command and remove its folder."""
         self.cancel()
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
 
     def last_line(self) -> str:
+        """Return the last line of progress."""
         lines = self.log.read_text(encoding="utf-8", errors="replace").replace("\r", "\n").split("\n")
         said = [line.replace("\x1b[K", "").strip() for line in lines if line.strip()]
-        return said[-1] if said else "Making the features …"
+        return said[-1] if said else "Computing the features …"
 
     def result(self) -> str | None:
-        """What the last finished command wrote."""
+        """Return the JSON text that the command wrote; None if it has not finished successfully."""
         if self.process is None or self.process.poll() != 0:
             return None
         path = self.folder / "out" / "reproduction.json"
         return path.read_text(encoding="utf-8") if path.exists() else None
 
     def controls(self, arguments: list[str]) -> None:
-        """A button to start, and while it runs its progress and a button to cancel."""
+        """Show the buttons Run and Cancel, and the progress while the command runs."""
         with st.container(horizontal=True):
             wanted = st.button("Run", icon=":material/play_arrow:", disabled=self.running())
             st.button("Cancel", icon=":material/close:", on_click=self.cancel, disabled=not self.running())
@@ -107,7 +110,7 @@ class BackgroundCommand:
         if self.running():
             self._watch()
         elif self.process is not None and self.process.returncode:
-            st.info("Stopped before the end; the results above are as they were.", icon=":material/info:")
+            st.info("Stopped before the end. The results above did not change.", icon=":material/info:")
 
     def _watch(self) -> None:
         @st.fragment(run_every=EVERY)

@@ -1,7 +1,7 @@
-"""Long computations: one at a time for each visitor.
+"""Limit of one long computation at a time per visitor.
 
-A visitor is a browser, whose tabs share Streamlit's cookie. A computation claims the visitor's place when it turns out
-to be long; short ones never need it.
+A visitor is a browser: its tabs share Streamlit's cookie. A computation claims the visitor's slot once it has run for
+LONG seconds; short ones do not need it.
 """
 
 import atexit
@@ -20,16 +20,18 @@ from tmlcd_core.errors import TmlcdError
 from tmlcd_core.progress import Progress
 
 LONG = 2.0  # s after which a computation counts as long
-RESTED = 5.0  # s without a step after which a computation in steps counts as left
-MOST_PROCESSES = 2  # of all visitors together
+RESTED = 5.0  # s without a step after which a computation in steps counts as abandoned
+MOST_PROCESSES = 2  # for all visitors together
 COOKIE, TAB = "_streamlit_xsrf", "visitor:tab"
 
 
 class Busy(TmlcdError):
-    """Too many long computations: of the visitor, or of all."""
+    """Too many long computations, of this visitor or of all visitors."""
 
 
 class Closable(Protocol):
+    """Object with a `close` method."""
+
     def close(self) -> None: ...
 
 
@@ -42,12 +44,14 @@ class Computation:
 
     Parameters
     ----------
-    what
-        Its name, as the visitor knows it.
-    running
-        Whether it still runs.
-    is_process
-        Whether it runs beside the pages. Others run within the script of a tab, which does one thing at a time.
+    what : str
+        Name in messages to the visitor.
+    running : callable
+        Returns True while it runs.
+    is_process : bool
+        True for a background process. Other computations run in the script of a tab, one at a time.
+    tab : str
+        Streamlit session that claimed the slot.
     """
 
     what: str
@@ -58,10 +62,10 @@ class Computation:
 
 @dataclass
 class _Visitor:
-    """What the server holds for a browser: its long computation, and objects to close when its last tab has gone."""
+    """State of one browser: its long computation, and objects to close after its last tab."""
 
-    tabs: set[str] = field(default_factory=set)  # sessions
-    left: float | None = None  # when all of them were seen to have gone
+    tabs: set[str] = field(default_factory=set)  # Streamlit session ids
+    left: float | None = None  # time at which no tab was open any more
     place: Computation | None = None
     kept: dict[str, Closable] = field(default_factory=dict)
 
@@ -71,16 +75,16 @@ _lock = threading.RLock()
 
 
 def visitor() -> str:
-    """A name for this visitor: from the browser's cookie, or of this tab alone where there is none."""
+    """Return an id for this visitor from the browser's cookie; without a cookie, an id for this tab."""
     masked = st.context.cookies.get(COOKIE, "")
     token = decode_xsrf_token_string(masked)[0] if masked else None
     return token.hex() if token else st.session_state.setdefault(TAB, secrets.token_hex(16))
 
 
 def keep(name: str, make: Callable[[], T]) -> T:
-    """This visitor's object of that name, made when it is first asked for.
+    """Return this visitor's object of that name, created by `make` on first use.
 
-    All tabs of a browser have the same, also after a reload; it is closed when the last tab has gone.
+    All tabs of a browser share it, also after a reload; it is closed after the last tab.
     """
     with _lock:
         kept = _here().kept
@@ -90,24 +94,24 @@ def keep(name: str, make: Callable[[], T]) -> T:
 
 
 def claim(wanted: Computation) -> None:
-    """Give the visitor's place to a computation; `Busy` while another one runs there."""
+    """Claim the visitor's slot for a computation; `Busy` if another one is running."""
     with _lock:
         here, wanted.tab = _here(), _tab()
         there = here.place
-        # What the script of this very tab did before is over, or will claim the place again with its next step.
+        # An earlier computation in the script of this tab has ended, or will claim the slot again in its next step.
         elsewhere = there is not None and there is not wanted and (there.is_process or there.tab != wanted.tab)
         if there is not None and elsewhere and there.running():
-            raise Busy(f"Another computation of yours is still running ({there.what}); wait for it or cancel it")
+            raise Busy(f"You already have a computation running ({there.what}): wait for it or cancel it")
         places = [one.place for one in _visitors.values() if one is not here and one.place is not None]
         processes = sum(place.is_process and place.running() for place in places)
         if wanted.is_process and processes >= MOST_PROCESSES:
-            raise Busy(f"The server runs {processes} long computations for others; try again in some minutes")
+            raise Busy(f"The server runs {processes} long computations for other visitors: try again in a few minutes")
         here.place = wanted
 
 
 @contextmanager
 def one_at_a_time(what: str, progress: Progress) -> Iterator[Progress]:
-    """Progress of a computation within a script run: after two seconds it needs the visitor's place, or is `Busy`."""
+    """Wrap the progress of a computation in a script run: after LONG s it claims the visitor's slot, or is `Busy`."""
     started, inside = time.monotonic(), True
     wanted = Computation(what, lambda: inside)
 
@@ -123,7 +127,7 @@ def one_at_a_time(what: str, progress: Progress) -> Iterator[Progress]:
 
 
 class InSteps:
-    """A computation that goes on at each tick of a fragment: it runs during a step and some seconds after it."""
+    """Computation in steps, one per tick of a fragment; it holds the visitor's slot until RESTED s after a step."""
 
     def __init__(self, what: str) -> None:
         self._until = 0.0
@@ -131,7 +135,7 @@ class InSteps:
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """One step, if the visitor's place is free; else `Busy`."""
+        """Run one step if the visitor's slot is free; otherwise `Busy`."""
         claim(self._place)
         self._until = float("inf")
         try:
@@ -140,12 +144,15 @@ class InSteps:
             self._until = time.monotonic() + RESTED
 
     def finish(self) -> None:
-        """Leave the place."""
+        """Release the slot."""
         self._until = 0.0
 
 
 def close_left(is_active: Callable[[str], bool], patience: float) -> None:
-    """Close what is kept for visitors who have had no open tab for `patience` seconds."""
+    """Close the objects of visitors without an open tab for `patience` seconds.
+
+    `is_active` takes a Streamlit session id and returns True while its tab is open.
+    """
     now = time.monotonic()
     with _lock:
         for name, one in list(_visitors.items()):
@@ -158,7 +165,7 @@ def close_left(is_active: Callable[[str], bool], patience: float) -> None:
 
 
 def close_all() -> None:
-    """Close what is kept for every visitor."""
+    """Close the objects of all visitors."""
     with _lock:
         while _visitors:
             _close(_visitors.popitem()[1])
@@ -173,7 +180,7 @@ def _close(one: _Visitor) -> None:
 
 
 def _here() -> _Visitor:
-    """What is known of this visitor, who has this tab open."""
+    """Return the state of this visitor and register this tab."""
     found = _visitors.setdefault(visitor(), _Visitor())
     found.tabs.add(_tab())
     found.left = None

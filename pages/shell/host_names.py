@@ -1,15 +1,15 @@
-"""Host names of requests: how they are read, and which of them this server answers to."""
+"""Host names of requests: parsing, and the check against the allowed names."""
 
 import ipaddress
 import re
 from collections.abc import Collection
 
-ANY = "*"  # a start option that switches the check off
+ANY = "*"  # disables the check
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::[0-9]{1,5})?")
 
 
 def host_name(host: str) -> str:
-    """The name in a Host header, without port and final dot, in lower case; "" if it is malformed.
+    """Return the lower-case name in a Host header without port and final dot; "" if it is malformed.
 
     >>> [host_name(host) for host in ("Lab.Example.org.:8501", "[0:0::1]:80", "user@lab.example.org")]
     ['lab.example.org', '::1', '']
@@ -23,12 +23,12 @@ def host_name(host: str) -> str:
 
 
 def typed_name(text: str) -> str:
-    """A host name from a command line, where an IPv6 address needs no brackets; "" if it is malformed."""
+    """Return a host name from a command line (IPv6 without brackets is allowed); "" if it is malformed."""
     return host_name(f"[{text}]" if text.count(":") > 1 and "[" not in text else text)
 
 
 def origin_name(origin: str) -> str:
-    """The host name in an Origin header; "" if it has none.
+    """Return the host name in an Origin header; "" if it has none.
 
     >>> [origin_name(origin) for origin in ("https://lab.example.org:8443", "null")]
     ['lab.example.org', '']
@@ -37,7 +37,7 @@ def origin_name(origin: str) -> str:
 
 
 def is_loopback(name: str) -> bool:
-    """True if a host name or IP address always means this machine."""
+    """True if a host name or IP address is a loopback address (this machine)."""
     try:
         address = ipaddress.ip_address(name)
     except ValueError:
@@ -46,7 +46,7 @@ def is_loopback(name: str) -> bool:
 
 
 def is_allowed(name: str, hosts: Collection[str]) -> bool:
-    """True if a name means this machine or is one of `hosts`: names, *.DOMAIN for all names below it, or * for any.
+    """True if a name is this machine or matches `hosts`: names, *.DOMAIN for its subdomains, or * for any.
 
     >>> [is_allowed(name, ["*.example.org"]) for name in ("127.0.0.1", "lab.example.org", "example.org", "")]
     [True, True, False, False]

@@ -1,4 +1,4 @@
-"""Housekeeping of the server: end the sessions of visitors who have left, and give their memory back."""
+"""Server housekeeping: end disconnected sessions and release their memory."""
 
 import asyncio
 import gc
@@ -12,12 +12,12 @@ from pages.shell.streamlit_internals import forget_left_sessions, get_instance, 
 from pages.shell.uploads import limit_uploads
 from tmlcd_core.memory import give_back
 
-EVERY = 10.0  # s between two looks, at most
+EVERY = 10.0  # s between two checks, at most
 
 
 @asynccontextmanager
 async def housekeeping(app: st.App) -> AsyncIterator[None]:
-    """Lifespan of the app: limits of uploads, and a task beside the server."""
+    """Lifespan of the app: set the upload limits and run the housekeeping task."""
     limit_uploads(get_instance().uploaded_file_mgr)
     keeper = asyncio.create_task(_keep_house())
     try:
@@ -36,13 +36,13 @@ async def _keep_house() -> None:
         if forget_left_sessions():
             if is_empty():
                 forget_distances()
-            # A session is a web of cycles, and automatic collection comes late once torch and scikit-learn are loaded.
+            # Sessions contain reference cycles; automatic collection is rare once torch and scikit-learn are loaded.
             gc.collect()
             give_back()
 
 
 def forget_distances() -> None:
-    """Free the distances between samples, up to 256 MB, which are soon computed again."""
+    """Clear the distance cache (up to 256 MB); it is fast to recompute."""
     from tmlcd_core.knn import distance_cache
 
     distance_cache.clear()

@@ -1,4 +1,4 @@
-"""The page that the server sends first: Streamlit's own HTML with the shell's style and script."""
+"""index.html of the app: Streamlit's HTML with the shell's style and script."""
 
 from pathlib import Path
 
@@ -13,14 +13,14 @@ from pages.shell.streamlit_internals import get_static_dir
 
 
 def index_html() -> str:
-    """Streamlit's own HTML with the shell's style and script in it: a run would send them late, and the page jump."""
+    """Return Streamlit's HTML with shell.css and shell.js inlined, so that the page does not jump when it is drawn."""
     head, end, body = Path(get_static_dir(), "index.html").read_text(encoding="utf-8").partition("</head>")
     style, script = (SHELL.with_suffix(kind).read_text(encoding="utf-8") for kind in (".css", ".js"))
     return f'{head}<style>{style}</style><script type="module">{script}</script>{end}{body}'
 
 
 def index_routes(html: str) -> list[Route]:
-    """Routes that answer the address of each page with `html`."""
+    """Return routes that serve `html` at the address of each page."""
     head, end, body = html.partition("</head>")
     base = st.get_option("server.baseUrlPath").strip("/")
 

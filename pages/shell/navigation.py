@@ -1,4 +1,4 @@
-"""The one list of pages: it drives the menu, the cards on Home, and the tests that open each page."""
+"""List of pages: used by the menu, the cards on Home, and the tests that open each page."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ SHELL = Path(__file__).parent / "shell.css"
 
 @dataclass(frozen=True)
 class Page:
-    """One entry of the menu: what it is called, where its script stands, and what it is for in one line."""
+    """Menu entry: title, icon, script, address, section, and a description in one line."""
 
     title: str
     icon: str
@@ -20,9 +20,9 @@ class Page:
     about: str
 
 
-HOME = Page("Home", ":material/home:", "pages/home.py", "", "", "What this is, and a run to watch.")
+HOME = Page("Home", ":material/home:", "pages/home.py", "", "", "Introduction and an animated run.")
 
-CARDS = 3  # a row
+CARDS = 3  # per row
 
 PAGES = (
     HOME,
@@ -32,7 +32,7 @@ PAGES = (
         "pages/drift_lab.py",
         "drift-lab",
         "Explore",
-        "Choose data, a drift and learners, and watch them fall and recover.",
+        "Choose data, a drift and learners, and watch their accuracy fall and recover.",
     ),
     Page(
         "Inside CUSUM",
@@ -40,7 +40,7 @@ PAGES = (
         "pages/inside_cusum.py",
         "inside-cusum",
         "Explore",
-        "The change-detection test at any moment of a run, with every number it compares.",
+        "Step through the change-detection test and see every number it compares.",
     ),
     Page(
         "From sound to features",
@@ -48,7 +48,7 @@ PAGES = (
         "pages/features.py",
         "features",
         "Explore",
-        "A clip or picture on its way to 715 numbers, and what a drift does to them.",
+        "See how a clip or picture becomes 715 numbers, and how a drift changes them.",
     ),
     Page(
         "Microphone",
@@ -56,7 +56,7 @@ PAGES = (
         "pages/microphone.py",
         "microphone",
         "Live",
-        "Teach it words by voice, change what they mean, and see it notice and adapt.",
+        "Teach it words with your voice, change their meaning, and watch it adapt.",
     ),
     Page(
         "Lessons",
@@ -64,7 +64,7 @@ PAGES = (
         "pages/lessons.py",
         "lessons",
         "Learn",
-        "Five guided ones of five minutes, and how to make your own.",
+        "Five guided lessons, five minutes each, and how to make your own.",
     ),
     Page(
         "STM32",
@@ -72,7 +72,7 @@ PAGES = (
         "pages/stm32.py",
         "stm32",
         "Device",
-        "What fits on a microcontroller, to the byte, and a fitted model as C.",
+        "Check what fits on a microcontroller, to the byte, and export a model as C.",
     ),
     Page(
         "Paper",
@@ -80,13 +80,13 @@ PAGES = (
         "pages/paper.py",
         "paper",
         "Read",
-        "Table 1, both figures and every claim of the paper beside what is measured here.",
+        "Compare Table 1, both figures and every claim of the paper with our results.",
     ),
 )
 
 
 def navigation() -> st.Page:
-    """Register every page with Streamlit and return the one that the address asks for."""
+    """Register every page with Streamlit and return the requested one."""
     sections: dict[str, list[st.Page]] = {}
     for page in PAGES:
         entry = st.Page(page.file, title=page.title, icon=page.icon, url_path=page.url or None, default=page is HOME)
@@ -95,7 +95,7 @@ def navigation() -> st.Page:
 
 
 def page_cards() -> None:
-    """A card for every other page: its link and its line."""
+    """Show a card with link and description for every page except Home."""
     others = [page for page in PAGES if page is not HOME]
     for start in range(0, len(others), CARDS):
         for cell, page in zip(st.columns(CARDS), others[start : start + CARDS], strict=False):

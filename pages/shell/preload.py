@@ -1,4 +1,4 @@
-"""Load the learners in the background, so that the first visitor of a fresh server does not wait for them."""
+"""Background preloading of the learners, so that the first visitor of a fresh server does not wait."""
 
 import importlib
 import threading

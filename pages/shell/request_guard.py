@@ -1,4 +1,4 @@
-"""Refuses requests that were not meant for this server, before Streamlit sees them."""
+"""Middleware against DNS rebinding and foreign origins: refuses requests before Streamlit sees them."""
 
 from collections.abc import Sequence
 
@@ -15,16 +15,15 @@ REMEDY = "start it with --hosts NAME or TMLCD_HOSTS=NAME to allow it"
 class RequestGuard:
     """ASGI middleware that refuses requests with a foreign Host or Origin, pages and websockets alike.
 
-    A foreign Host is the sign of DNS rebinding, by which a web page reads a server that only this machine can reach.
-    Streamlit checks the Host of websockets only, and for a foreign Origin it asks another host for its own public
-    address while all visitors wait.
+    A foreign Host is the sign of DNS rebinding, which lets a web page read a server on localhost. Streamlit checks the
+    Host of websockets only, and for a foreign Origin it blocks while it asks another host for its own public address.
 
     Parameters
     ----------
-    app
-        The application behind it.
-    hosts
-        Names besides those of this machine, as in `StartOptions.hosts`.
+    app : ASGI application
+        The wrapped application.
+    hosts : sequence of str
+        Allowed names besides those of this machine, as in `StartOptions.hosts`.
     """
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
@@ -37,7 +36,7 @@ class RequestGuard:
         await answer(scope, receive, send)
 
     def refusal(self, headers: Headers) -> str:
-        """Why a request with these headers is refused, in a sentence; "" if it is not."""
+        """Return the reason for refusing a request with these headers; "" if it is allowed."""
         names = [host_name(host) for host in headers.getlist("host")]
         if len(names) != 1 or not is_allowed(names[0], self.hosts):
             name = ", ".join(filter(None, names)) or "of this request"
@@ -49,5 +48,5 @@ class RequestGuard:
 
     def _is_own(self, origin: str) -> bool:
         if not st.get_option("server.enableCORS") or origin in st.get_option("server.corsAllowedOrigins"):
-            return True  # the owner's decision
+            return True  # allowed by the server's configuration
         return is_allowed(origin_name(origin), self.hosts)

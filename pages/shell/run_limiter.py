@@ -1,15 +1,15 @@
-"""Run limiter: when a whole class clicks at once, a few visitors are served at a time, and the first soon.
+"""Run limiter: at most SERVED page scripts run at the same time.
 
-Python runs one thread at a time. Thirty scripts that take turns every few milliseconds all end together, when the last
-one would; one after the other, half of them end in half of that time.
+Python runs one thread at a time. If 30 scripts alternate, all of them finish at the end; one after the other, half of
+them finish in half the time.
 """
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-SERVED = 2  # scripts that run at once
-PATIENCE = 0.7  # s after which a script runs anyway: somebody else's long computation holds nobody up for longer
+SERVED = 2  # scripts that run at the same time
+PATIENCE = 0.7  # s after which a script runs anyway, so that a long computation does not block others
 _slots = threading.BoundedSemaphore(SERVED)
 _open = threading.Event()  # cleared while no script may run
 _open.set()
@@ -17,7 +17,7 @@ _open.set()
 
 @contextmanager
 def run_slot() -> Iterator[None]:
-    """Wait for a free slot, or until patience ends."""
+    """Wait for a free slot, at most PATIENCE seconds."""
     mine = _slots.acquire(timeout=PATIENCE)
     _open.wait()
     try:

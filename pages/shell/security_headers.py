@@ -1,4 +1,4 @@
-"""Headers that tell browsers what a page of this server may do."""
+"""Security headers: Content-Security-Policy, nosniff and Referrer-Policy."""
 
 import base64
 import hashlib
@@ -13,14 +13,14 @@ STARTS = {"http.response.start", "websocket.http.response.start"}
 
 
 def security_headers(html: str, frame_ancestors: str) -> dict[str, str]:
-    """Headers for every response of a server whose pages start from `html`.
+    """Return the headers (name -> value) for every response of a server that serves `html`.
 
     Parameters
     ----------
-    html
-        The page that is served; its inline scripts are the only ones that run.
-    frame_ancestors
-        Sites that may show a page in a frame, as in the directive of that name.
+    html : str
+        The served page; only its inline scripts may run.
+    frame_ancestors : str
+        Sites that may embed a page, in the syntax of the directive frame-ancestors.
     """
     hashes = " ".join(f"'sha256-{_digest(script)}'" for script in INLINE_SCRIPT.findall(html))
     policy = {
@@ -41,7 +41,7 @@ def security_headers(html: str, frame_ancestors: str) -> dict[str, str]:
     return {
         "Content-Security-Policy": "; ".join(f"{name} {sources}" for name, sources in policy.items()),
         "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "same-origin",  # the address of a page holds its settings and the key of a session
+        "Referrer-Policy": "same-origin",  # the address contains the settings and the key of a session
     }
 
 
@@ -54,10 +54,10 @@ class SecurityHeaders:
 
     Parameters
     ----------
-    app
-        The application behind it.
-    headers
-        Names and values.
+    app : ASGI application
+        The wrapped application.
+    headers : mapping
+        Header name -> value.
     """
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:

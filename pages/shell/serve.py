@@ -1,4 +1,4 @@
-"""`make run`: `streamlit run app.py` that ends on Ctrl-C with one line and exit code 130."""
+"""`make run`: `streamlit run app.py` with a clean exit on Ctrl-C (one line, exit code 130)."""
 
 import sys
 from pathlib import Path
@@ -9,8 +9,8 @@ APP = Path(__file__).parents[2] / "app.py"
 
 
 def serve() -> None:
-    """Become the server; the arguments are those of `streamlit run`."""
-    leave_on_interrupt()  # also the end of the server: it stops in peace, then hands the signal back
+    """Run the server with the command-line arguments of `streamlit run`."""
+    leave_on_interrupt()  # the server shuts down cleanly, then raises the signal again
     from pages.shell.streamlit_internals import main
 
     main(["run", str(APP), *sys.argv[1:]])

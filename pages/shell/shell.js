@@ -1,6 +1,6 @@
-// Settings are no step back. After a click in the menu Streamlit enters the page that is left once more into the
-// history, without its settings, then the new one, then the new one with its settings: Back would show the defaults.
-const SOON = 2000; // ms from the emptied address to the new page
+// Keep changes of settings out of the browser history. After a click in the menu Streamlit pushes the old page without
+// its settings, then the new page, then the new page with its settings: Back would show the defaults.
+const SOON = 2000; // ms from the address without settings to the new page
 const push = history.pushState.bind(history);
 let left = null;
 history.pushState = (state, title, url) => {

@@ -13,21 +13,21 @@ HOSTS = "TMLCD_HOSTS"
 
 @dataclass(frozen=True)
 class StartOptions:
-    """Options given when the server was started.
+    """Start options of the server.
 
     Parameters
     ----------
     hosts
-        Public host names under which this server may be opened, besides this machine's own; *.example.org for all
-        names below a domain, * for any. TMLCD_HOSTS.
+        Public host names of this server, besides this machine's own; *.example.org for all subdomains, * for any.
+        TMLCD_HOSTS.
     frame_ancestors
-        Sites that may show the app in a frame, as in the header `frame-ancestors`. TMLCD_FRAME_ANCESTORS.
+        Sites that may embed the app, as in the directive `frame-ancestors`. TMLCD_FRAME_ANCESTORS.
     server_devices
         Offer folders and the microphone of the server to every visitor. TMLCD_SERVER_DEVICES=1.
     reproduce
         Let visitors of a public server start `reproduce`. TMLCD_REPRODUCE=1.
     plugin
-        Python files with learners, drifts, data or boards of one's own. TMLCD_PLUGINS, separated as in PATH.
+        Python files with your own learners, drifts, data or boards. TMLCD_PLUGINS, separated as in PATH.
     """
 
     hosts: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class StartOptions:
 
 
 def parse_start_options(arguments: Sequence[str], environment: Mapping[str, str]) -> StartOptions:
-    """Read the options; an argument wins over its environment variable.
+    """Parse the start options; an argument overrides its environment variable.
 
     >>> found = parse_start_options(["--hosts", "lab.example.org,lab.local"], {"TMLCD_REPRODUCE": "1"})
     >>> found.hosts, found.reproduce, found.plugin
@@ -46,12 +46,12 @@ def parse_start_options(arguments: Sequence[str], environment: Mapping[str, str]
     """
     parser = argparse.ArgumentParser(prog="streamlit run app.py --", description="Start options of TML-CD Lab.")
     parser.add_argument(
-        "--hosts", default=environment.get(HOSTS, ""), help="public host names of this server, with commas"
+        "--hosts", default=environment.get(HOSTS, ""), help="public host names of this server, separated by commas"
     )
     parser.add_argument(
         "--frame-ancestors",
         default=environment.get("TMLCD_FRAME_ANCESTORS", "'self'"),
-        help="sites that may show the app in a frame",
+        help="sites that may embed the app in a frame",
     )
     for flag, about in (
         ("--server-devices", "offer folders and the microphone of the server to every visitor"),
@@ -63,31 +63,31 @@ def parse_start_options(arguments: Sequence[str], environment: Mapping[str, str]
     found = parser.parse_args(arguments)
     hosts = tuple(_host(parser, host) for host in found.hosts.replace(",", " ").split())
     if not found.frame_ancestors.strip() or set(found.frame_ancestors) & set(";,\r\n"):
-        parser.error(f"--frame-ancestors: {found.frame_ancestors!r} is no list of sites; separate them with spaces")
+        parser.error(f"--frame-ancestors: {found.frame_ancestors!r} is not a list of sites; separate them with spaces")
     plugins = tuple(found.plugin or filter(None, environment.get("TMLCD_PLUGINS", "").split(os.pathsep)))
     return StartOptions(hosts, found.frame_ancestors, found.server_devices, found.reproduce, plugins)
 
 
 def _host(parser: argparse.ArgumentParser, given: str) -> str:
-    """A host name as browsers send it; letters beyond ASCII become punycode."""
+    """Return a host name as browsers send it (IDNA); exit with an error if it is malformed."""
     wildcard, name = ("*.", given[2:]) if given.startswith("*.") else ("", given)
     try:
         found = typed_name(name.encode("idna").decode())
     except UnicodeError:
         found = ""
     if not found and given != ANY:
-        parser.error(f"--hosts: {given!r} is no host name; write lab.example.org, *.example.org, or * for any")
+        parser.error(f"--hosts: {given!r} is not a host name; write lab.example.org, *.example.org, or * for any")
     return wildcard + found if found else ANY
 
 
 def start_options() -> StartOptions:
-    """The options of this server."""
-    started = os.path.basename(sys.argv[0]) == "app.py"  # not so in tests and benchmarks
+    """Return the start options of this server."""
+    started = os.path.basename(sys.argv[0]) == "app.py"  # False in tests and benchmarks
     return parse_start_options(sys.argv[1:] if started else [], os.environ)
 
 
 def load_plugins() -> None:
-    """Load the plugins that the server was started with; nothing is imported where there are none."""
+    """Load the plugins of the start options; without plugins nothing is imported."""
     if plugins := start_options().plugin:
         from tmlcd_core.experiments.plugins import load_plugin
 

@@ -1,4 +1,4 @@
-"""Every use of what Streamlit does not document: to look at first when Streamlit is updated."""
+"""Undocumented Streamlit APIs used by the app: check them first when Streamlit is updated."""
 
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.file_util import get_static_dir
@@ -27,10 +27,10 @@ __all__ = [
 
 
 def ignore_pages_folder() -> None:
-    """Let `st.navigation` alone say which pages there are.
+    """Disable Streamlit's automatic pages/ folder, so that only `st.navigation` defines pages.
 
-    A folder named pages/ makes Streamlit look for scripts in it until a run has called st.navigation: a deep link to a
-    fresh server would run that script without app.py, or be greeted with "Page not found".
+    Until a run has called st.navigation, Streamlit uses the scripts in pages/: on a fresh server a deep link would run
+    that script without app.py, or show "Page not found".
     """
     PagesManager.uses_pages_directory = False
 

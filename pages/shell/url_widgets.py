@@ -1,4 +1,4 @@
-"""Widgets whose value stands in the address and is checked again on the server."""
+"""Widgets bound to query parameters of the address, with validation on the server."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,14 +10,14 @@ import streamlit as st
 from tmlcd_core.errors import TmlcdError
 
 ARRIVED, SHOWN = "page arrived", "page shown"
-WORD_JOINER = "\u2060"  # is not shown and allows no line break
-LINK_PARTS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)  # where links of GitHub's Markdown part
+WORD_JOINER = "\u2060"  # invisible, prevents a line break
+LINK_PARTS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)  # where to break up Markdown autolinks
 
 
 def checked(widget: Callable[..., Any], label: str, *args: Any, key: str, **options: Any) -> Any:
-    """A widget bound to the address under its key, with its value kept within the widget's own limits.
+    """Draw a widget bound to the query parameter `key` and return its value, limited to the widget's range.
 
-    A link that asks for something the widget cannot show gets the default, and a notice when it is opened.
+    If a link contains an invalid value, the widget shows the default and a toast reports it.
     """
     drop_endless(widget, key)
     asked = st.query_params.get_all(key)
@@ -43,11 +43,11 @@ def chosen(
     old: Mapping[str, str] | None = None,
     **shown: Any,
 ) -> Any:
-    """A selectbox or multiselect whose identifiers stand in the address, and whose labels stand on the page.
+    """Draw a selectbox or multiselect with identifiers in the address and labels on the page; return its value.
 
-    Streamlit's own binding writes labels. `options` are labels by identifier; `default` are the identifiers that a
-    multiselect begins with (a selectbox begins with its first); `old` are values of earlier addresses, by what they
-    are called now. Where the address changes by itself, as when Back is pressed, it is followed.
+    Streamlit's own binding writes labels. `options` maps identifier to label; `default` are the initial identifiers of
+    a multiselect (a selectbox starts with its first); `old` maps values of earlier addresses to identifiers. If the
+    address changes, for example by the Back button, the widget follows it.
     """
     many = widget is st.multiselect
     usual: Any = list(default) if many else next(iter(options))
@@ -65,7 +65,7 @@ def chosen(
             notice = f"The link's value for **{label}** cannot be used; {as_text(kept)} is shown."
             st.toast(notice, icon=":material/link_off:", duration="long")
     if key in st.session_state and not many and st.session_state[key] not in options:
-        st.session_state[key] = usual  # not offered any more
+        st.session_state[key] = usual  # no longer offered
     if many and key not in st.session_state:
         st.session_state[key] = usual
     value = widget(label, list(options), key=key, format_func=options.__getitem__, persist_state="session", **shown)
@@ -80,13 +80,13 @@ def chosen(
 
 
 def note_arrival(page: str) -> None:
-    """Remember whether this run shows another page than the last one: then an empty address asks for nothing."""
+    """Record whether this run shows a new page: then an empty address does not reset the widgets."""
     st.session_state[ARRIVED] = st.session_state.get(SHOWN) not in (None, page)
     st.session_state[SHOWN] = page
 
 
 def drop_endless(widget: Callable[..., Any], key: str) -> None:
-    """Open a link anew without a number like 1e999: Streamlit's number_input would stop with an OverflowError."""
+    """Remove an infinite number like 1e999 from the address: Streamlit's number_input would raise OverflowError."""
     if widget is not st.number_input or key not in st.query_params:
         return
     try:
@@ -94,13 +94,13 @@ def drop_endless(widget: Callable[..., Any], key: str) -> None:
     except ValueError:
         return
     if endless:
-        st.toast("The link asks for a number that is too large; the default is shown.", icon=":material/link_off:")
+        st.toast("A number in the link is too large. The default is shown.", icon=":material/link_off:")
         del st.query_params[key]
         st.rerun()
 
 
 def limited(value: Any, *args: Any, free: bool = False) -> Any:
-    """The value within the widget's limits: those hold only in the browser. `free`: new options may be typed."""
+    """Return the value limited to the widget's range, which only the browser enforces; `free` allows new options."""
     if args and isinstance(args[0], list | tuple):
         if isinstance(value, list):
             return [one for one in value if free or one in args[0]]
@@ -112,7 +112,7 @@ def limited(value: Any, *args: Any, free: bool = False) -> Any:
 
 
 def says(asked: list[str], value: Any) -> bool:
-    """Whether the texts of an address mean this value."""
+    """True if the texts of a query parameter mean this value."""
     if isinstance(value, list):
         return [text for text in asked if text] == value
     text = asked[-1]
@@ -125,7 +125,7 @@ def says(asked: list[str], value: Any) -> bool:
 
 
 def table(rows: Any, *numbers: str) -> None:
-    """A table with these columns to the right: Streamlit takes a number with a comma or a unit for a word."""
+    """Show a table with the columns `numbers` right-aligned: Streamlit treats numbers with comma or unit as text."""
     import pandas as pd
 
     frame = pd.DataFrame(rows)
@@ -135,7 +135,7 @@ def table(rows: Any, *numbers: str) -> None:
 
 
 def as_text(text: str) -> str:
-    """Escape Markdown, and part what Markdown would make a link of, though escaped: https://…, www.…, …@….
+    """Escape Markdown, and break up autolinks, which escaping does not prevent: https://…, www.…, …@….
 
     >>> as_text("*a*"), as_text("a@b.c") == "a" + WORD_JOINER + r"@b\\.c"
     ('\\\\*a\\\\*', True)
@@ -145,13 +145,13 @@ def as_text(text: str) -> str:
 
 
 def show_fault(fault: TmlcdError | str, place: Any = st) -> None:
-    """What is wrong, as a message."""
+    """Show an error message."""
     place.error(as_text(str(fault)), icon=":material/error:")
 
 
 @contextmanager
 def faults_as_messages() -> Iterator[None]:
-    """Show what tmlcd_core complains about as a message, never as a traceback."""
+    """Show a `TmlcdError` raised inside as an error message instead of a traceback."""
     try:
         yield
     except TmlcdError as fault:

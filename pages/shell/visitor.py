@@ -1,4 +1,4 @@
-"""Who is visiting: folders and the microphone of the server are for a visitor on the same machine."""
+"""Detection of local visitors, who may use folders and the microphone of the server."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ import streamlit as st
 from pages.shell.host_names import host_name, is_loopback, origin_name
 from pages.shell.start_options import start_options
 
-FORWARDED = ("forwarded", "x-forwarded", "x-real-ip", "via")  # how headers of a proxy begin
+FORWARDED = ("forwarded", "x-forwarded", "x-real-ip", "via")  # prefixes of proxy headers
 
 
 def offers_server_devices() -> bool:
@@ -30,14 +30,14 @@ def is_local_visitor() -> bool:
 
 
 def is_local(peer: str, headers: Mapping[str, str]) -> bool:
-    """True if a request comes from this machine: peer, Host and Origin are loopback, and no header is a proxy's.
+    """True if a request comes from this machine: peer, Host and Origin are loopback, and there is no proxy header.
 
     Parameters
     ----------
-    peer
-        IP address of the connection's other end.
-    headers
-        Headers of the request by their names in lower case.
+    peer : str
+        IP address of the client.
+    headers : mapping
+        Lower-case header name -> value.
     """
     names = [peer, host_name(headers.get("host", "")), origin_name(headers.get("origin", ""))]
     return all(map(is_loopback, names)) and not any(name.startswith(FORWARDED) for name in headers)

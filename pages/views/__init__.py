@@ -1,1 +1,1 @@
-"""The parts of the pages, in a folder named like the page."""
+"""Parts of the pages, one folder per page."""

@@ -148,7 +148,7 @@ def test_home_plays_by_itself_and_obeys(server, visit):
     page.wait_for_timeout(300)
     assert drawn_time(page) == stood
     assert pixels(page) == picture
-    page.get_by_role("button", name="One sample on").click()
+    page.get_by_role("button", name="One sample forward").click()
     assert drawn_time(page) == stood + 1
     page.get_by_role("button", name="Play").click()
     wait_for_time(page, f"t > {stood + 10}")

@@ -44,7 +44,7 @@ def going(what="a run", **options):
 def test_a_second_tab_is_told_what_still_runs(at):
     claim(going("twenty runs"))
     at("a", "2")
-    with pytest.raises(Busy, match=r"^Another computation of yours is still running \(twenty runs\)"):
+    with pytest.raises(Busy, match=r"^You already have a computation running \(twenty runs\)"):
         claim(going())
     at("b", "3")
     claim(going())

@@ -510,7 +510,7 @@ def test_a_short_run_goes_on_beside_a_long_computation_in_another_tab(elsewhere,
     assert not at.exception and not at.error and "seed=3)" in code(at)
     monkeypatch.setattr(computation, "LONG", -1.0)  # s: from now on, everything takes too long
     at.number_input(key="seed").set_value(4).run()
-    assert "Another computation of yours is still running" in plain(messages(at)[0]) and "seed=3)" in code(at)
+    assert "You already have a computation running" in plain(messages(at)[0]) and "seed=3)" in code(at)
     elsewhere()
     at.number_input(key="seed").set_value(5).run()
     assert not at.error and "seed=5)" in code(at)
@@ -521,7 +521,7 @@ def test_twenty_runs_wait_for_a_long_computation_in_another_tab(elsewhere):
     at.toggle(key="bands").set_value(True).run()
     job = at.session_state["lab job"]
     assert not at.exception and job.share == 0
-    assert "Another computation of yours" in at.get("progress")[0].proto.text
+    assert "You already have a computation" in at.get("progress")[0].proto.text
     elsewhere()
     at.run()
     assert job.share == pytest.approx(1 / 20)

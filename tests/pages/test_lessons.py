@@ -284,7 +284,7 @@ def test_no_number_stands_outside_the_facts_and_no_fact_is_unused(lesson: Lesson
 def test_the_page_keeps_the_answer_closed():
     at = opened("lessons?lesson=The+threshold")
     assert not at.exception and at.segmented_control(key="lesson").value == "The threshold"
-    [answer] = [e for e in at.expander if e.label == "Show it"]
+    [answer] = [e for e in at.expander if e.label == "Show answer"]
     assert not answer.proto.expanded
     assert THRESHOLD.told(THRESHOLD.answer) in [m.value for m in answer.markdown]
 
@@ -340,7 +340,7 @@ def test_a_student_walks_through_a_lesson():
         ready(page)
         answer = page.get_by_text("Forgetting pays where the past is wrong")
         assert not answer.is_visible()
-        for button, says in (("Open it", PASSIVE.question), ("Open it changed", PASSIVE.change)):
+        for button, says in (("Start experiment", PASSIVE.question), ("Start variation", PASSIVE.change)):
             with context.expect_page() as new:
                 page.get_by_role("link", name=button, exact=True).click()
             lab = new.value
@@ -362,7 +362,7 @@ def test_a_student_walks_through_a_lesson():
         assert mine.locator(".st-key-banner").inner_text().strip() == "Mine"
         assert mine.get_by_role("slider", name="Alarm level (h)").input_value() == "26"
 
-        page.get_by_text("Show it").click()
+        page.get_by_text("Show answer").click()
         answer.wait_for()
         page.get_by_text("Fit it on the chip").click()
         page.wait_for_url("**lesson=Fit*")

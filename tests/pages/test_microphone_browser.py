@@ -174,12 +174,12 @@ def test_a_long_take_is_cut_and_takes_are_heard_moved_and_dropped(server, tmp_pa
         page.get_by_text("words found").wait_for()
         found = int(page.get_by_role("button", name=re.compile("^Keep ")).inner_text().split()[-3])
         assert 2 <= found <= 5  # one every 2.2 s: on a busy machine the take may run to its 10 s
-        page.get_by_role("button", name="Drop take 1 of").click()
+        page.get_by_role("button", name="Delete take 1 of").click()
         page.get_by_role("button", name=re.compile(f"^Keep {found - 1} as")).click()
         counted(page, "yes", found - 1)
         page.get_by_role("button", name="Play take 1 of “yes”").click()
         page.wait_for_selector(".gallery[data-played]")
-        page.get_by_role("group", name="The take that was picked").get_by_role("button", name="up").click()
+        page.get_by_role("group", name="Selected take").get_by_role("button", name="up").click()
         counted(page, "up", 1)
         page.get_by_role("button", name="Play take 1 of “up”").focus()
         page.keyboard.press("Delete")
@@ -217,7 +217,7 @@ def test_takes_wait_for_a_slow_server_and_none_is_lost(server, tmp_path):  # noq
             page.locator(".recorder .main").click()
             page.wait_for_selector(f".recorder[data-waiting='{waiting}']")
         page.locator(".recorder .main").click()
-        page.get_by_text("none of them is lost").wait_for()
+        page.get_by_text("None is lost").wait_for()
         slow["now"] = False
         for send in held:
             send()
@@ -241,7 +241,7 @@ def test_the_microphone_is_given_back_when_it_goes_and_when_the_page_is_left(ser
         wishes = page.evaluate("window.wishes")
         assert wishes == {"echoCancellation": False, "noiseSuppression": False, "autoGainControl": False}
         page.evaluate("stream.getTracks()[0].dispatchEvent(new Event('ended'))")
-        page.get_by_text("The microphone has gone").wait_for()
+        page.get_by_text("The microphone was disconnected").wait_for()
         phase(page, "off")
         page.get_by_role("button", name="Turn on the microphone").click()
         listening(page)
@@ -257,7 +257,7 @@ def test_the_microphone_is_given_back_when_it_goes_and_when_the_page_is_left(ser
 def test_a_refused_microphone_says_so_and_the_page_works_without(server):  # noqa: F811
     with opened(f"{server}/microphone", REFUSED, DEVICE) as page:
         page.get_by_role("button", name="Turn on the microphone").click()
-        page.get_by_text("The browser refused the microphone").wait_for()
+        page.get_by_text("The browser blocked the microphone").wait_for()
         phase(page, "off")
         others(page)
         ready(page, "3 of each word", "It knows every word a little")
@@ -289,7 +289,7 @@ def test_a_computer_without_a_microphone_says_so(server):  # noqa: F811
     with opened(f"{server}/microphone", ALLOWED) as page:
         page.locator(".recorder .main").focus()
         page.keyboard.press("r")
-        page.get_by_text("No microphone was found").wait_for()
+        page.get_by_text("No microphone found").wait_for()
         phase(page, "off")
 
 
@@ -299,7 +299,7 @@ def test_plain_http_from_another_host_says_so(monkeypatch):
         far = address.replace("127.0.0.1", ELSEWHERE)
         with opened(f"{far}/microphone", f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1", ALLOWED, DEVICE) as page:
             page.get_by_role("button", name="Turn on the microphone").click()
-            page.get_by_text("only to pages from https").wait_for()
+            page.get_by_text("only over https").wait_for()
             others(page)
 
 

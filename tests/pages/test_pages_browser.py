@@ -42,21 +42,20 @@ def test_a_drift_at_the_source_from_the_menu_to_the_link(server, visit):  # noqa
     page = visit(f"{server}/features")
     charts(page, 8)
     assert page.locator("audio").count() == 1
-    choose(page, "Beside it", "A drift at the source")
+    choose(page, "Compare with", "A drift at the source")
     page.wait_for_url("**beside=*")
-    page.get_by_text("The two vectors lie").wait_for()
+    page.get_by_text("distance between the two vectors").wait_for()
     assert page.locator("audio").count() == 2
     slider = page.get_by_role("slider", name="Strength")
-    before = page.get_by_text("The two vectors lie").inner_text()
+    before = page.get_by_text("distance between the two vectors").inner_text()
     slider.focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**amount=0.55*")
     page.wait_for_function("before => !document.body.innerText.includes(before)", arg=before)
     copied = visit(page.url)
-    copied.get_by_text("The two vectors lie").wait_for()
-    assert (
-        copied.get_by_text("The two vectors lie").inner_text() == page.get_by_text("The two vectors lie").inner_text()
-    )
+    copied.get_by_text("distance between the two vectors").wait_for()
+    after = page.get_by_text("distance between the two vectors").inner_text()
+    assert copied.get_by_text("distance between the two vectors").inner_text() == after
 
 
 def test_low_frequencies_are_at_the_bottom_of_both_pictures(server, visit):  # noqa: F811
@@ -119,15 +118,15 @@ def test_bad_numbers_are_named_beside_the_widget(server, visit):  # noqa: F811
         box.fill(good)
         box.press("Enter")
         sidebar.get_by_text(said).wait_for(state="detached")
-    sidebar.get_by_role("spinbutton", name="RAM, KB").fill("0")
-    sidebar.get_by_role("spinbutton", name="RAM, KB").press("Enter")
+    sidebar.get_by_role("spinbutton", name="RAM (KB)").fill("0")
+    sidebar.get_by_role("spinbutton", name="RAM (KB)").press("Enter")
     sidebar.get_by_text("ram=0").wait_for()
     assert page.locator("[data-testid=stException]").count() == 0
 
 
 def test_the_zip_comes_down_and_opens(server, visit):  # noqa: F811
     page = visit(f"{server}/stm32?layout=streamed&store=uint8&target=STM32F401")
-    page.get_by_role("button", name="Write the C project").click()
+    page.get_by_role("button", name="Create C project").click()
     with page.expect_download() as download:
         page.get_by_role("button", name=re.compile("tmlcd-stm32f401.zip")).click()
     archive = zipfile.ZipFile(download.value.path())

@@ -145,7 +145,7 @@ def test_a_finished_run_is_shown_in_every_tab(visitors, monkeypatch):
     (work.folder / "out").mkdir()
     shipped = ROOT / "data/paper/reproduction.json"
     (work.folder / "out" / "reproduction.json").write_text(shipped.read_text())
-    assert "made here" in opened().caption[0].value
+    assert "computed on this server" in opened().caption[0].value
 
 
 PUBLIC = [(True, False, True), (False, False, False), (False, True, True)]

@@ -31,13 +31,13 @@ PARTS = {
     "Training set T": (OLIVE, ("Training set T", "History window W")),
 }
 MARGIN = {"l": 6, "r": 6, "t": 6, "b": 6}  # px
-REST = "Not in the paper's sum"
+REST = "Not counted in the paper"
 STAGES = {
     "spectrogram": "Spectrogram",
     "features": "Features",
     "knn_10": "Prediction, |T| = 10",
     "knn_50": "Prediction, |T| = 50",
-    "worst": "Dearest adaptation, |T| = 50",
+    "worst": "Slowest update, |T| = 50",
 }
 
 
@@ -182,7 +182,7 @@ def stage_table(case: Case) -> dict[str, list[str]]:
         "Stage": [STAGES[row.stage] for row in rows],
         "Instructions, measured": [f"{row.instructions:,}" for row in rows],
         "ms at 1 cycle each (estimate)": [f"{row.one_cycle_ms:.1f}" for row in rows],
-        "ms at the paper's pace (estimate)": [f"{row.paper_pace_ms:.1f}" for row in rows],
+        "ms at the paper's speed (estimate)": [f"{row.paper_pace_ms:.1f}" for row in rows],
     }
     if any(row.paper for row in rows):
         found["ms in the paper"] = [row.paper for row in rows]

@@ -20,11 +20,11 @@ HIGHEST = 4  # maximum of a chart's axis, in units of its threshold
 MAX_LEARNERS = 8  # number of distinct colours of the palette
 UNKNOWN = "–"
 # What the rows of the table mean.
-FALSE_ALARM = "alarms that are not the first after a true change and do not come while one goes on"
-DELAY = "samples from a true change to the first alarm after it; mean over changes"
+FALSE_ALARM = "Alarms that are neither the first after a true change nor raised while a drift lasts."
+DELAY = "Samples from a true change to the first alarm after it; mean over changes."
 RECOVERY = (
-    "samples from a true change until the accuracy over the last 100, all after the change was over, is back at 95 % "
-    "of what it was; 0: it did not fall; never: it was not back before the next change or the end; mean over changes"
+    "Samples from a true change until the accuracy over the last 100 samples, all after the end of the drift, is back "
+    "at 95 % of its earlier value; mean over changes. 0: no fall. never: not back before the next change or the end."
 )
 
 Curves = Mapping[str, NDArray[Any]]
@@ -305,7 +305,7 @@ class PlayerRun:
 
         rows: list[dict[str, Any]] = []
         if self.alarms:
-            add("alarms", "alarms raised so far", lambda known, _: f"{len(known.alarms):,}", self.alarms)
+            add("alarms", "Alarms up to the cursor.", lambda known, _: f"{len(known.alarms):,}", self.alarms)
             add("false alarms", FALSE_ALARM, lambda known, _: f"{len(known.false):,}", self.alarms)
         if self.alarms and self.changes:
             add("delay", DELAY, lambda known, _: number_text(known.delay, 0), self.alarms)

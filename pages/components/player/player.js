@@ -1,14 +1,14 @@
-// The player of a run: stacked charts on canvases, driven by requestAnimationFrame, fed once with bytes.
+// Player of a run: stacked canvas charts animated with requestAnimationFrame; the data arrive once, as bytes.
 //
-// Curves and axes are painted once into layers; a frame copies the part left of the cursor and adds the marks, so that
-// the cost of a frame does not depend on the number of samples. Screen, PNG and SVG come from the same drawing code.
-// Streamlit calls the default export again after every rerun and change of theme: the player lives on in `players`.
+// Curves and axes are painted once into layers; a frame copies the part left of the cursor and adds the marks, so its
+// cost does not depend on the number of samples. Screen, PNG and SVG use the same drawing code.
+// Streamlit calls the default export again after every rerun and change of theme: `players` keeps the player.
 
 const SPEEDS = [10, 25, 50, 100, 250, 500, 1000, 2500]; // samples per second
-const RUN_SECONDS = 15; // the speed chosen at first plays the whole run in about this time
-const SEND_DELAY = 150; // ms of quiet before the position goes to the server
-const TABLE_PERIOD = 100; // ms between two refreshes of the table while playing: more cannot be read
-const MAX_FRAME = 0.1; // s; after a stall (hidden tab) the player does not leap
+const RUN_SECONDS = 15; // the initial speed plays the whole run in about this time
+const SEND_DELAY = 150; // ms without movement before the position is sent to the server
+const TABLE_PERIOD = 100; // ms between two updates of the table while playing
+const MAX_FRAME = 0.1; // s, longest time step: after a pause (hidden tab) the player does not jump
 const JUMP = 50; // samples, Shift + arrow: the paper's batch n
 const MARGIN = { left: 50, right: 12, top: 24, bottom: 8, ticks: 32 };
 const HEIGHT = { stacked: 122, columns: 230, export: 210 }; // px of a chart without its time axis
@@ -64,11 +64,11 @@ function decode(bytes) {
 const formats = Array.from({ length: 7 }, (_, digits) =>
   new Intl.NumberFormat("en-GB", {
     minimumFractionDigits: digits, maximumFractionDigits: digits, signDisplay: "negative",
-    roundingMode: "halfEven", // as Python: "All figures" shows the same digits
+    roundingMode: "halfEven", // as in Python: "Detailed results" shows the same digits
   }));
 const number = (value, digits) => formats[Math.min(6, digits)].format(value);
 
-// Rows of the table: what stands at sample i, and what the run has amounted to up to it.
+// Rows of the table: values at sample i, and metrics of samples 0 to i.
 function metrics(run, i) {
   const dash = "–";
   const rows = run.panels.map((panel, p) => ({
@@ -86,19 +86,19 @@ function metrics(run, i) {
   const change = run.changes[0];
   if (run.learners.some((learner) => learner.hits)) {
     const accuracy = (from, to) => (learner) => (learner.hits ? share(learner.hits, from, to) : dash);
-    soFar("accuracy", "correct predictions / samples seen", accuracy(0, i + 1));
+    soFar("accuracy", "Correct predictions / samples seen.", accuracy(0, i + 1));
     if (change !== undefined) {
-      soFar("before change", "accuracy before the first true change", accuracy(0, Math.min(change, i + 1)));
-      soFar("after change", "accuracy from the first true change on", accuracy(change, i + 1));
+      soFar("before change", "Accuracy before the first true change.", accuracy(0, Math.min(change, i + 1)));
+      soFar("after change", "Accuracy since the first true change.", accuracy(change, i + 1));
     }
   }
-  // Alarms and changes are judged by the server: here their texts are looked up.
+  // The server evaluates alarms and changes; look up their texts.
   for (const { name, hint, cells } of run.so_far)
     rows.push({ group: "So far", name, hint, cells: cells.map((steps) => steps?.findLast(([from]) => from <= i)[1] ?? dash) });
   return rows;
 }
 
-// ---------------------------------------------------------------- pens: one drawing, two media
+// ---------------------------------------------------------------- pens: canvas and SVG with one interface
 
 class CanvasPen {
   constructor(context, font) {
@@ -246,7 +246,7 @@ function rangeOf(panel, hidden) {
   return [low, high];
 }
 
-// One chart's place on the page and its scales.
+// Geometry and scales of one chart.
 function geometry(run, panel, hidden, width, height, timeAxis) {
   const bottom = MARGIN.bottom + (timeAxis ? MARGIN.ticks : 0);
   const [low, high] = rangeOf(panel, hidden);
@@ -284,7 +284,7 @@ function drawAxes(pen, run, panel, g, ink) {
   }
 }
 
-// At most four points a pixel column (first, least, greatest, last): the picture of all samples at a fixed price.
+// At most four points per pixel column (first, minimum, maximum, last): looks like all samples at a fixed cost.
 function polyline(values, g, length) {
   const points = [];
   const perColumn = Math.max(1, Math.floor(length / g.box.width));
@@ -326,7 +326,7 @@ function drawCurves(pen, run, panel, g, hidden) {
       for (let i = lower.length - 2; i >= 0; i -= 2) points.push(lower[i], lower[i + 1]);
       pen.area(points.filter((_, i) => !Number.isNaN(points[i | 1])), { fill: learner.colour, alpha: 0.18 });
     });
-    // Full lines first: dashes on top of them show that two curves are one.
+    // Solid lines first: dashes on top show where two curves coincide.
     const order = run.learners.map((_, l) => l).sort((a, b) => run.learners[a].dash.length - run.learners[b].dash.length);
     for (const l of order) {
       const { colour, dash } = run.learners[l];
@@ -346,7 +346,7 @@ function diamond(pen, x, y, colour, paper) {
   pen.line([...points, x, y - 5], { stroke: colour, width: 1.8 });
 }
 
-// True changes stand from the beginning; an alarm and the change point it estimates appear when it is raised.
+// True changes are always shown; an alarm and its estimated change point appear when it is raised.
 function drawMarks(pen, run, panel, g, hidden, ink, cursor, label) {
   const { box } = g;
   const bottom = box.y + box.height;
@@ -447,7 +447,7 @@ class Player {
       button("restart", "Back to the start (Home)", () => this.step(-Infinity)),
       button("back", "One sample back (left arrow)", () => this.step(-1)),
       this.playButton,
-      button("forward", "One sample on (right arrow)", () => this.step(1)),
+      button("forward", "One sample forward (right arrow)", () => this.step(1)),
     );
     this.layoutButton = button("layout", "Charts side by side", () => this.setColumns(!this.columns));
     const tools = element("div", "buttons");
@@ -477,7 +477,7 @@ class Player {
     this.root.remove();
   }
 
-  // New data, a new theme, or neither: only what changed is done again, and the time stays where it was.
+  // Apply new data or a new theme: redo only what changed and keep the time.
   update(bytes) {
     const began = performance.now();
     const run = decode(bytes);
@@ -495,7 +495,7 @@ class Player {
       this.buildLegend();
       this.buildTable();
       this.paper = null;
-      // A run of another length moves the cursor: the page must not go on with where it stood.
+      // A run of another length moves the cursor: report the new position to the page.
       if (!this.playing && this.index !== (this.sent ?? run.start)) this.report();
     }
     const style = getComputedStyle(this.root);
@@ -594,7 +594,7 @@ class Player {
   scrubbing(canvas) {
     const chart = () => this.charts.find((c) => c.canvas === canvas);
     const go = (event) => {
-      const box = canvas.getBoundingClientRect(); // larger than the canvas thinks it is, in the presenter's view
+      const box = canvas.getBoundingClientRect(); // the presenter view enlarges the canvas by CSS
       this.seek(chart().g.sample(((event.clientX - box.left) * canvas.clientWidth) / box.width));
     };
     canvas.onpointerdown = (event) => {
@@ -724,7 +724,7 @@ class Player {
     this.draw(true);
   }
 
-  // Device pixels for a pixel of the charts: the presenter's view enlarges them by CSS.
+  // Device pixels per chart pixel: the presenter view enlarges the charts by CSS.
   density() {
     return devicePixelRatio * (this.root.currentCSSZoom ?? 1);
   }
@@ -743,7 +743,7 @@ class Player {
     this.width = this.figure.clientWidth;
     this.ratio = this.density();
     this.hide = run.learners.map((learner) => this.hidden.has(learner.name));
-    // The presenter's view enlarges the type, not the charts: all of them must fit a projector of 1280x720.
+    // The presenter view enlarges the type, not the charts: all charts must fit a projector of 1280x720.
     const zoom = this.root.currentCSSZoom ?? 1;
     const height = Math.round((run.height ?? (this.columns ? HEIGHT.columns : HEIGHT.stacked)) / zoom);
     this.charts.forEach((chart, p) => {

@@ -1,4 +1,4 @@
-"""The browser's microphone as a Streamlit component: `take = arrived("mic")`, then `recorder("mic")` draws it."""
+"""Microphone recorder as a Streamlit component: `take = arrived("mic")`, then `recorder("mic")` draws it."""
 
 import base64
 import binascii
@@ -9,8 +9,8 @@ from pathlib import Path
 import streamlit as st
 
 HERE = Path(__file__).parent
-MOST = 6 * 2**20  # characters; ten seconds at 192 kHz in base64 are 5.1 million, and any client can send anything
-REMEMBERED = 16  # takes; the browser sends one again only until it is told that it has arrived
+MOST = 6 * 2**20  # characters of base64 per take; ten seconds at 192 kHz are 5.1 million
+REMEMBERED = 16  # ids of takes; the browser resends a take until it is acknowledged
 NAME = re.compile(r"[0-9a-f-]{36}")
 _component = st.components.v2.component(
     "tmlcd_recorder",
@@ -21,16 +21,16 @@ _component = st.components.v2.component(
 
 @dataclass(frozen=True)
 class Recording:
-    """One take as the browser sent it; it is sent again until it is acknowledged."""
+    """Take sent by the browser, which resends it until it is acknowledged."""
 
     id: str
     wav: bytes
     long: bool
-    word: str  # that was asked for when it was recorded
+    word: str  # the word that was asked for during the recording
     done: list[str]
 
     def acknowledge(self) -> None:
-        """The take has been worked on: the recorder may forget it."""
+        """Mark the take as processed, so that the recorder stops resending it."""
         self.done.append(self.id)
         del self.done[:-REMEMBERED]
 
@@ -38,23 +38,23 @@ class Recording:
 def recorder(
     key: str, *, prompt: str = "", word: str = "", blocked: str = "", hold: str = "", long: bool = False
 ) -> None:
-    """Show the recorder, after `arrived` has taken in what it sent: it is told that this has come.
+    """Show the recorder; call `arrived` first, so that it receives the acknowledgements.
 
-    `prompt` says what to say, and a take brings `word` back. With `blocked`, a sentence, nothing can be recorded; with
-    `hold`, another, it does not listen by itself until that is over. `long` offers takes of ten seconds.
+    `prompt` tells the visitor what to say, and each take returns `word`. `blocked` is a message that disables
+    recording, `hold` a message that pauses hands-free listening. `long` offers takes of ten seconds.
     """
     data = {"prompt": prompt, "word": word, "blocked": blocked, "hold": hold, "long": long, "done": _done(key)}
     _component(key=key, data=data, on_take_change=lambda: None)
 
 
 def arrived(key: str) -> Recording | None:
-    """The take that the recorder has sent, unless it was acknowledged before.
+    """Return the take sent by the recorder; None if there is none or it is already acknowledged.
 
-    Acknowledge it when the work is done, with no call to Streamlit in between: such a call may end the run.
+    Acknowledge it directly after processing: a call to Streamlit in between may end the script run.
     """
     done = _done(key)
     sent = getattr(st.session_state.get(key), "take", None)
-    # What comes from a browser is checked: any client can send anything.
+    # Validate the value: a client can send anything.
     if not isinstance(sent, dict) or not isinstance(sent.get("id"), str) or not NAME.fullmatch(sent["id"]):
         return None
     if sent["id"] in done:
@@ -63,7 +63,7 @@ def arrived(key: str) -> Recording | None:
 
 
 def _decoded(text: object) -> bytes:
-    """The bytes of a base64 text; of anything else none, which the audio gate then complains about."""
+    """Decode base64 text; b"" for anything else, which the audio gate then rejects."""
     if not isinstance(text, str) or len(text) > MOST:
         return b""
     try:

@@ -1,37 +1,37 @@
-// The recorder: the browser's microphone as one-second takes, each sent to the server once it is whole.
+// Recorder: takes of one second from the browser's microphone, each sent to the server when it is complete.
 //
-// Time is counted in samples, not by the clock, so that a busy page shortens nothing. A take waits in `outbox` until
-// the server has named it in `data.done`; until then it is sent again, and the server takes each id once.
-// Streamlit calls the default export again after every rerun and change of theme: the recorder lives on in `recorders`.
+// Time is counted in samples, not by the clock, so that a busy page does not shorten a take. A take stays in `outbox`
+// and is resent until the server lists its id in `data.done`; the server processes each id once.
+// Streamlit calls the default export again after every rerun and change of theme: `recorders` keeps the recorder.
 
-const FRAME = 0.01; // s, the grain of the level and of a take's length
-const BEFORE = 0.25; // s kept from before the voice, so that a soft onset is not cut
-const WORD = 1.4; // s of a take, what came before included: a word of one second and room to align it
+const FRAME = 0.01; // s, resolution of the level and of a take's length
+const BEFORE = 0.25; // s kept before the voice starts, so that a soft onset is not cut
+const WORD = 1.4; // s of a take including BEFORE: a word of one second and room to align it
 const LONG = 10; // s of a long take
-const LOUD = 3.5; // times the noise floor (11 dB): somebody speaks
-const RUMBLE = 200; // Hz: what lies below is not listened to, such as hum, steps or a constant offset
-const FAINT = 0.002; // of full scale (-54 dB): softer is never taken for a voice, however quiet the room
+const LOUD = 3.5; // times the noise floor (11 dB): speech
+const RUMBLE = 200; // Hz: the voice detection ignores lower frequencies (hum, steps, constant offset)
+const FAINT = 0.002; // of full scale (-54 dB): lowest level of speech, even in a quiet room
 const ONSET = 3; // frames in a row above the threshold
 const CALM = 12; // frames in a row below it before the next word may start
-const LISTEN = 200; // frames from which the noise floor is taken, as their lower fifth
-const SETTLE = 20; // frames after switching on: clicks of the hardware, and a first idea of the noise
-const HINT = 6; // s without a voice after which a hint helps
-const AGAIN = 5000; // ms without an answer after which a take is sent again, then twice that, and so on …
-const LATEST = 20000; // … up to this: a server that comes back after minutes is not to be waited for as long again
-const MOST = 3; // takes that may wait for the server
+const LISTEN = 200; // frames of the noise floor, which is their 20th percentile
+const SETTLE = 20; // frames ignored after switching on: hardware clicks, first estimate of the noise
+const HINT = 6; // s without a voice before a hint is shown
+const AGAIN = 5000; // ms without an answer before a take is resent; doubles with each attempt …
+const LATEST = 20000; // … up to this limit, so that the take arrives soon after a server comes back
+const MOST = 3; // takes waiting for the server
 const CLIPPED = 0.99; // of full scale
-const IDLE = "a, [role=radio][aria-checked=true]"; // the space bar does nothing to a link, nor to what is chosen already
+const IDLE = "a, [role=radio][aria-checked=true]"; // elements on which the space bar has no effect
 const BARS = 140; // of the level meter
 
 const SAYS = {
-  insecure: "Browsers give the microphone only to pages from https or from this computer itself: open the page that way, "
-    + "or go on with files and ready-made clips.",
-  NotAllowedError: "The browser refused the microphone: allow it beside the address of this page, then press again; "
-    + "files and ready-made clips work without.",
-  NotFoundError: "No microphone was found: plug one in and press again, or go on with files and ready-made clips.",
-  NotReadableError: "Another program holds the microphone: close it, then press again.",
-  ended: "The microphone has gone: plug it in and press again; nothing that was recorded is lost.",
-  hidden: "The browser has put the sound to sleep: press again.",
+  insecure: "The browser allows the microphone only over https or on this computer. Open the page that way, or use files "
+    + "or ready-made clips.",
+  NotAllowedError: "The browser blocked the microphone. Allow it next to the address of this page and press again, or use files "
+    + "or ready-made clips.",
+  NotFoundError: "No microphone found. Connect one and press again, or use files or ready-made clips.",
+  NotReadableError: "Another program is using the microphone. Close it and press again.",
+  ended: "The microphone was disconnected. Connect it and press again. Your recordings are safe.",
+  hidden: "The browser paused the microphone. Press again.",
 };
 
 const ICONS = {
@@ -39,7 +39,7 @@ const ICONS = {
   stop: "M7 7h10v10H7z",
 };
 
-// Runs beside the page, where a busy page cannot disturb it: channels to one, samples to frames.
+// Runs in an audio worklet, independent of a busy page: mixes to mono and splits samples into frames.
 const TAP = `registerProcessor("tap", class extends AudioWorkletProcessor {
   constructor() { super(); this.frame = new Float32Array(Math.round(sampleRate * ${FRAME})); this.filled = 0; }
   process([channels]) {
@@ -88,7 +88,7 @@ function icon(name) {
 
 // ---------------------------------------------------------------- sound
 
-// A running microphone that hands over frames; `close` gives it back to the system.
+// Open the microphone and pass its frames on; `close` releases it.
 async function openMicrophone(onFrame, onEnd) {
   if (!navigator.mediaDevices?.getUserMedia) throw new DOMException("no secure context", "insecure");
   const wishes = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
@@ -103,7 +103,7 @@ async function openMicrophone(onFrame, onEnd) {
     await context.resume();
     const source = context.createMediaStreamSource(stream);
     const tap = await makeTap(context, onFrame);
-    const silence = new GainNode(context, { gain: 0 }); // a node is only run if it leads somewhere
+    const silence = new GainNode(context, { gain: 0 }); // a node runs only if it is connected to the destination
     source.connect(tap).connect(silence).connect(context.destination);
     for (const track of stream.getTracks()) track.onended = () => onEnd("ended");
     context.onstatechange = () => context.state === "interrupted" && onEnd("hidden");
@@ -122,7 +122,7 @@ async function makeTap(context, onFrame) {
     node.port.onmessage = ({ data }) => onFrame(data);
     return node;
   } catch {
-    // A proxy's content security policy may forbid code from a blob; the older node needs none.
+    // A proxy's Content-Security-Policy may forbid code from a blob; the older ScriptProcessorNode needs none.
     const node = context.createScriptProcessor(1024, 1, 1);
     const size = Math.round(context.sampleRate * FRAME);
     let rest = new Float32Array(0);
@@ -185,21 +185,21 @@ class Recorder {
     this.build(parent);
     this.onKey = (event) => this.key(event);
     this.onLeave = () => this.off();
-    document.addEventListener("keydown", this.onKey, true); // before the page: R would run it again
+    document.addEventListener("keydown", this.onKey, true); // before the page: R would rerun it
     window.addEventListener("pagehide", this.onLeave);
     this.painting = requestAnimationFrame(() => this.paint());
   }
 
   reset() {
-    this.levels = []; // of the last frames, for the noise floor and the meter
-    this.recent = []; // frames from before the voice
-    this.frames = []; // of the take
-    this.last = this.once = this.twice = 0; // the last sample: as it came, and through each high-pass
+    this.levels = []; // levels of the last frames, for the noise floor and the meter
+    this.recent = []; // frames before the voice
+    this.frames = []; // frames of the take
+    this.last = this.once = this.twice = 0; // last sample: raw, and after each high-pass
     this.loud = 0;
     this.calm = 0;
-    this.heard = 0; // frames since the microphone is on
-    this.waited = 0; // frames since it is armed
-    this.dead = true; // nothing but zeros so far
+    this.heard = 0; // frames since the microphone was switched on
+    this.waited = 0; // frames since it was armed
+    this.dead = true; // only zeros so far
   }
 
   build(parent) {
@@ -207,7 +207,7 @@ class Recorder {
     this.button = element("button", "main", { type: "button" });
     this.button.onclick = () => this.press();
     this.status = element("p", "status", { role: "status" });
-    this.meter = element("canvas", "meter", { role: "img", "aria-label": "Level of the microphone" });
+    this.meter = element("canvas", "meter", { role: "img", "aria-label": "Microphone level" });
     this.pen = this.meter.getContext("2d");
     this.prompt = element("p", "prompt");
     this.longButton = element("button", "small", { type: "button" });
@@ -216,7 +216,7 @@ class Recorder {
     this.free = element("input", "", { type: "checkbox" });
     this.free.onchange = () => this.setFree();
     label.append(this.free, "Hands-free");
-    label.title = "Listens again by itself after each answer";
+    label.title = "Listens again after each answer";
     this.offButton = element("button", "small", { type: "button" });
     this.offButton.textContent = "Switch off";
     this.offButton.onclick = () => this.off();
@@ -261,7 +261,7 @@ class Recorder {
     this.show();
   }
 
-  // -------------------------------------------------------------- what a visitor does
+  // -------------------------------------------------------------- input
 
   press() {
     if (this.phase === "off") this.on();
@@ -281,8 +281,8 @@ class Recorder {
     this.show();
   }
 
-  // Space and R work wherever nothing else wants them: in the recorder, with nothing focused but what holds it (a click
-  // beside everything focuses the whole page), or on what they do nothing to.
+  // Space and R work inside the recorder, if the focus is on an element that contains it (a click on the background
+  // focuses the whole page), and on elements where these keys have no effect.
   key(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.repeat || ![" ", "r", "R"].includes(event.key)) return;
     const from = event.composedPath()[0];
@@ -313,7 +313,7 @@ class Recorder {
     } catch (fault) {
       if (this.turn !== turn) return;
       const name = fault.name === "SecurityError" ? "NotAllowedError" : fault.name;
-      this.off(SAYS[name] ?? `This browser cannot record (${fault.name}): go on with files and ready-made clips.`);
+      this.off(SAYS[name] ?? `This browser cannot record (${fault.name}). Use files or ready-made clips.`);
     }
   }
 
@@ -335,7 +335,7 @@ class Recorder {
   mayRecord() {
     if (this.data.blocked) return false;
     if (this.outbox.length < MOST) return true;
-    this.show("One moment: the last takes are still being looked at, and none of them is lost.");
+    this.show("Please wait: the last takes are still being processed. None is lost.");
     return false;
   }
 
@@ -353,7 +353,7 @@ class Recorder {
   begin(kind, voiced) {
     if (!this.mayRecord()) return;
     this.kind = kind;
-    this.word = this.data.word; // another may be asked for before the server has this one
+    this.word = this.data.word; // the next word may be asked for before the server has this take
     this.frames = voiced ? this.recent.slice() : [];
     this.root.dataset.started = performance.now().toFixed(0);
     this.to("recording");
@@ -368,7 +368,7 @@ class Recorder {
     if (this.outbox.length === 1) this.post();
   }
 
-  // One at a time: what is sent while the server is busy could be dropped on the way.
+  // One at a time: a take sent while the server is busy could be lost.
   post(patience = AGAIN) {
     clearTimeout(this.resending);
     if (this.outbox.length === 0) return;
@@ -381,7 +381,7 @@ class Recorder {
   take(frame) {
     let sum = 0;
     let peak = 0;
-    const keep = 1 / (1 + (2 * Math.PI * RUMBLE * FRAME) / frame.length); // of two high-passes, one after the other
+    const keep = 1 / (1 + (2 * Math.PI * RUMBLE * FRAME) / frame.length); // coefficient of the two high-passes in series
     for (const value of frame) {
       const once = keep * (this.once + value - this.last);
       this.twice = keep * (this.twice + once - this.once);
@@ -438,17 +438,17 @@ class Recorder {
       recording: "Stop (space)",
     }[phase];
     let status = {
-      off: "Press the microphone, or the space bar, and allow it in the browser.",
-      asking: "The browser asks whether this page may use the microphone: allow it.",
+      off: "Press the microphone or the space bar, then allow it in the browser.",
+      asking: "The browser asks for permission to use the microphone: allow it.",
       ready: "Press the microphone or the space bar for the next word.",
-      armed: "Listening: speak one word. It starts and stops by itself.",
-      recording: long ? `Recording, ${left} s left: repeat the word, a second apart.` : "Recording …",
+      armed: "Listening: say one word. Recording starts and stops automatically.",
+      recording: long ? `Recording, ${left} s left: repeat the word with one-second pauses.` : "Recording …",
     }[phase];
     if (phase === "armed" && this.waited * FRAME >= HINT)
-      status = this.dead ? "Not a sound arrives: is the microphone muted?"
-        : "Nothing heard yet: speak up or come closer, or press again to record at once.";
+      status = this.dead ? "No sound: is the microphone muted?"
+        : "Nothing heard yet: speak louder, come closer, or press again to record now.";
     if (data.hold && phase === "ready" && this.free.checked) status = data.hold;
-    if (waiting && phase === "ready") status = "Looking at what you said …";
+    if (waiting && phase === "ready") status = "Processing your recording …";
     if (data.blocked) status = data.blocked;
     if (this.fault && phase === "off") status = this.fault;
     if (notice) status = notice;

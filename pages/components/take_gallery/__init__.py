@@ -1,4 +1,4 @@
-"""Takes to see, to hear, to move and to drop, as a Streamlit component."""
+"""Gallery of takes as a Streamlit component: view, play, relabel and delete."""
 
 import base64
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ _component = st.components.v2.component(
 
 @dataclass(frozen=True)
 class Card:
-    """One take: its picture as a data address, a label and a note below it, and what it is called for the blind."""
+    """One take: id, picture (data URL), text for screen readers, label and note."""
 
     id: str
     picture: str
@@ -38,7 +38,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Wish:
-    """What a visitor wants done with a take."""
+    """Action of the visitor on a take: delete it, or move it to another word."""
 
     what: Literal["drop", "move"]
     id: str
@@ -54,20 +54,21 @@ def take_gallery(
     drops: bool = False,
     flow: bool = False,
 ) -> Wish | None:
-    """Show takes and return what is wished, once. A click plays one: `sound` gives its WAV file when it is wanted.
+    """Show takes and return the visitor's action, once; None if there is none.
 
-    With `drops` a take can be dropped; with `words` it can be moved to one of them; `flow` puts groups side by side.
+    A click plays a take: `sound` returns its WAV file by id. `drops` allows deleting takes, `words` allows moving them
+    to one of these words, `flow` puts groups side by side.
     """
     shown = {card.id for group in groups for card in group.takes}
     sent = getattr(st.session_state.get(key), "event", None)
     event = sent if isinstance(sent, dict) else {}
     what, name, word = event.get("what"), event.get("id"), event.get("word", "")
     data = {"groups": [asdict(group) for group in groups], "words": list(words), "drops": drops, "flow": flow}
-    known = isinstance(name, str) and name in shown  # what comes from a browser is checked
+    known = isinstance(name, str) and name in shown  # validate: a client can send anything
     if known and what == "play":
         try:
             wav = base64.b64encode(sound(name)).decode()
-        except KeyError:  # dropped meanwhile, in another tab: the whole page is drawn again
+        except KeyError:  # deleted in another tab meanwhile: redraw the page
             st.rerun()
         data["sound"] = {"id": name, "turn": str(event.get("turn")), "wav": wav}
     _component(key=key, data=data, on_event_change=lambda: None)

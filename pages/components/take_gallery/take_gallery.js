@@ -1,6 +1,6 @@
-// Takes as small spectrograms: a click plays one and picks it; what is picked can be moved to another word or dropped.
+// Gallery of takes as small spectrograms: a click plays and selects a take, which can be moved to another word or deleted.
 //
-// A sound is asked of the server when it is first wanted, and kept here. All text is set as text.
+// A sound is requested from the server on first play and cached here. Text is set with textContent (no HTML).
 
 const galleries = new WeakMap();
 
@@ -32,7 +32,7 @@ class Gallery {
     this.picked = null;
     this.root = element("div", "gallery");
     this.list = element("div", "groups");
-    this.bar = element("div", "bar", { role: "group", "aria-label": "The take that was picked" });
+    this.bar = element("div", "bar", { role: "group", "aria-label": "Selected take" });
     this.bar.hidden = true;
     this.root.append(this.list, this.bar);
     this.root.addEventListener("keydown", (event) => this.key(event));
@@ -86,7 +86,7 @@ class Gallery {
     button.onclick = () => this.click(id);
     card.append(button);
     if (this.data.drops) {
-      const drop = element("button", "drop", { type: "button", "aria-label": `Drop ${alt || label || title}`, title: "Drop this take" }, "×");
+      const drop = element("button", "drop", { type: "button", "aria-label": `Delete ${alt || label || title}`, title: "Delete this take" }, "×");
       drop.onclick = () => this.send("drop", id);
       card.append(drop);
     }
@@ -113,7 +113,7 @@ class Gallery {
     const words = this.data.words ?? [];
     this.bar.hidden = id === null || words.length === 0;
     if (this.bar.hidden) return;
-    this.bar.replaceChildren(element("span", "", {}, "This is really:"));
+    this.bar.replaceChildren(element("span", "", {}, "Correct word:"));
     for (const word of words) {
       const move = element("button", "move", { type: "button" }, word);
       move.onclick = () => this.send("move", id, word);

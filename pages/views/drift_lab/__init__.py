@@ -1,1 +1,1 @@
-"""The parts of the Drift lab: what is chosen, the run it makes, the sample under the cursor, many runs, exports."""
+"""Parts of the Drift lab: settings, run, sample at the cursor, repeated runs and exports."""

@@ -1,4 +1,4 @@
-"""The settings of the Drift lab: widgets in, an Experiment out."""
+"""Settings of the Drift lab: widgets in, an Experiment out."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,20 +30,20 @@ DATA = {
     FOLDER: "Folder on this computer",
     UPLOAD: "Upload a zip",
 }
-# A source that has been added, and one that has been downloaded, goes by the name that the command line knows.
+# Sources from plugins and downloads have the same name here and on the command line.
 DATA |= {name: name for name in SOURCES if name not in DATA and not name.startswith(SPEECH)}
 MOST_CLASSES = {PACK: 3, POINTS: 9}
-MOST_WORDS = 11  # ten classes and one that appears
-AUTOMATIC = 0  # a number that means "as in the paper"
+MOST_WORDS = 11  # ten classes and one new class
+AUTOMATIC = 0  # selects the paper's value
 
-Asked = dict[str, list[str]]  # what the widgets say, as the parameters of an address
+Asked = dict[str, list[str]]  # widget values as query parameters of the address
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What the widgets say: an experiment and the upload it is about, or why there is none.
+    """Values of the widgets: an experiment and its upload, or the reason why there is none.
 
-    `waits` tells what is still to be chosen, `fault` what cannot be used.
+    `waits` names the setting that is still missing, `fault` is the error of an invalid one.
     """
 
     experiment: Experiment | None
@@ -53,30 +53,30 @@ class Chosen:
 
 
 def choose() -> Chosen:
-    """Draw the widgets, a few above the charts and the rest in the sidebar."""
+    """Draw the widgets, four above the charts and the rest in the sidebar, and return their values."""
     offered = {code: title for code, title in DATA.items() if _offered(code)}
     with st.container(horizontal=True, vertical_alignment="top"):
         data = chosen(
             st.selectbox, "Data", offered, key="data", old=OLD_LABELS, width=200,
-            help="Where the samples of the stream come from.",
+            help="Source of the samples.",
         )  # fmt: skip
         most = MOST_CLASSES.get(data, 10)
         classes = checked(
-            st.slider, "Classes (λ)", 2, most, 2, key="lambda", width=135, help="Number of classes to begin with."
+            st.slider, "Classes (λ)", 2, most, 2, key="lambda", width=135, help="Number of classes at the start."
         )
         kinds = {name: kind.title for name, kind in DRIFTS.items() if _medium(data) != "vector" or not kind.disturbs}
         told = "  \n".join(f"**{kind.title}**: {kind.about}." for kind in DRIFTS.values())
         drift = chosen(st.selectbox, "Drift", kinds, key="drift", old=OLD_LABELS, width=200, help=told)
         threshold = checked(
             st.slider, "Alarm level (h)", 1.0, 100.0, 25.0, 1.0, key="h", width=135, format="%g",
-            help="The alarm is raised when the CUSUM statistic g reaches h.",
+            help="The alarm goes off when the CUSUM statistic g reaches h.",
         )  # fmt: skip
     asked: Asked = {"data": [data], "lambda": [str(classes)], "drift": [drift], "h": [str(threshold)]}
     try:
         own = _data(data, asked)
         _when(data, asked)
         _who(asked)
-        for name in (OTHER, "new"):  # no widget has these, a link may
+        for name in (OTHER, "new"):  # only a link can set these
             asked[name] = st.query_params.get_all(name)
         return Chosen(Experiment(**fields_of_parameters(asked)), own)
     except TmlcdError as fault:
@@ -86,7 +86,7 @@ def choose() -> Chosen:
 
 
 class _Waits(Exception):
-    """Something is still to be chosen; the message says what and where."""
+    """A setting is missing; the message names it and its place on the page."""
 
 
 def _offered(code: str) -> bool:
@@ -98,9 +98,9 @@ def _offered(code: str) -> bool:
 
 
 def _medium(data: str) -> str:
-    """What can be disturbed: sound, images, either (nobody knows before a folder is read), or nothing."""
+    """Return the kind of data: "audio", "image", "vector", or "any" for a folder that is not read yet."""
     if data == PACK:
-        return "vector"  # its clips are not in it
+        return "vector"  # it contains features, not clips
     return SOURCES[data].kind if data in SOURCES else "any"
 
 
@@ -109,11 +109,11 @@ def _data(data: str, asked: Asked) -> Upload | None:
         own = None
         if data == FOLDER:
             typed = checked(
-                st.text_input, "Folder", key="folder", help="One folder per class, on the machine of this server."
+                st.text_input, "Folder", key="folder", help="Path on this computer; it contains one folder per class."
             )
             if not typed.strip():
                 raise _Waits(
-                    "Type the path of a folder, with one folder of clips or images per class: “Data” in the sidebar"
+                    "Type the path of a folder with one subfolder of clips or images per class: “Data” in the sidebar"
                 )
             _use_folder(asked, local_folder(typed), None)
         elif data == UPLOAD:
@@ -126,22 +126,22 @@ def _data(data: str, asked: Asked) -> Upload | None:
         asked["per_class"] = [
             str(checked(
                 st.slider, "Samples per class", 20, 1500, 1500, 10, key="per_class",
-                help="Samples of each class in the stream (paper: 1,500 of sounds, 1,000 of images).",
+                help="Samples of each class in the stream (paper: 1,500 sounds or 1,000 images).",
             ))
         ]  # fmt: skip
         asked["train"] = [
             str(checked(
                 st.slider, "Initial samples per class", 1, 100, 100, 1, key="train",
-                help="Samples of each class to begin with (paper: 100).",
+                help="Training samples of each class before the stream starts (paper: 100).",
             ))
         ]  # fmt: skip
-        seed = checked(st.number_input, "Seed", 0, 9999, 0, key="seed", help="Equal seeds give equal runs.")
+        seed = checked(st.number_input, "Seed", 0, 9999, 0, key="seed", help="The same seed gives the same run.")
         asked["seed"] = [str(int(seed))]
     return own
 
 
 def _use_folder(asked: Asked, path: str, cache: str | None) -> None:
-    """Take the data from a folder, which is opened here: its fault is told before anything else."""
+    """Use a folder as data; opening it here reports its error before any other."""
     feature_pool_of(path, (), cache)
     asked["data"], asked["folder"] = [FOLDER], [path]
 
@@ -155,8 +155,8 @@ def _words() -> list[str]:
         accept_new_options=True,
         max_selections=MOST_WORDS,
         placeholder="Choose or type words",
-        help="The first λ are there from the beginning and the first changes; the next one appears. "
-        "The seed draws the others. Any word can be typed.",
+        help="The first λ words are the initial classes; the drift changes the first of them, and the next word is the "
+        "new class. The seed draws missing words. You can type any word.",
     )
     SpeechSource((*words, *(word for word in WORDS if word not in words)))
     return list(words)
@@ -166,11 +166,11 @@ def _when(data: str, asked: Asked) -> None:
     with st.sidebar.expander("Drift", icon=":material/trending_down:"):
         begins = checked(
             st.slider, "Drift starts at (% of stream)", 1, 99, 50, 1, key="begins",
-            help="Share of the stream before the drift.",
+            help="Part of the stream before the drift.",
         )  # fmt: skip
         lasts = checked(
             st.slider, "Drift lasts (% of the rest)", 0, 100, 0, 5, key="over",
-            help="Share of the rest of the stream in which old and new samples come mixed; 0 is abrupt.",
+            help="Part of the remaining stream in which old and new samples are mixed. 0 = abrupt change.",
         )  # fmt: skip
         asked["begins"], asked["over"] = [str(begins)], [str(lasts)]
         if not DRIFTS[asked["drift"][0]].disturbs:
@@ -179,10 +179,10 @@ def _when(data: str, asked: Asked) -> None:
         fitting = [name for name, effect in EFFECTS.items() if effect.kind == kind]
         effects = [VERY_NOISY, *fitting] if data == SPEECH else fitting
         effect = checked(st.selectbox, "Noise", effects, key="effect", help=_explained(effects))
-        if effect != effects[0]:  # the usual one goes without saying
+        if effect != effects[0]:  # the default is not part of the address
             asked["effect"] = [effect]
         if effect != VERY_NOISY:
-            strength = checked(st.slider, "Strength (%)", 0, 100, 100, 5, key="strength", help="From none to full.")
+            strength = checked(st.slider, "Strength (%)", 0, 100, 100, 5, key="strength", help="100 = full effect.")
             asked["strength"] = [str(strength)]
 
 
@@ -197,7 +197,7 @@ def _who(asked: Asked) -> None:
         asked["learners"] = chosen(
             st.multiselect, "Learners", {name: look.name for name, look in looks.items()}, default=PAPER,
             key="learners", old=OLD_LABELS,
-            help="The paper's three, and two that do not adapt: one never learns, one stores everything.",
+            help="The paper's three learners, and two for comparison: one never learns, one stores every sample.",
         )  # fmt: skip
         if not asked["learners"]:
             raise _Waits("Choose at least one learner: “Learners” in the sidebar")
@@ -207,35 +207,37 @@ def _who(asked: Asked) -> None:
                 help="Number of neighbours. 0 = √(samples stored), as in the paper.",
             ),
             "votes": checked(
-                st.selectbox, "Votes", ["uniform", "distance"], key="votes", help="One each, or 1/distance."
+                st.selectbox, "Votes", ["uniform", "distance"], key="votes",
+                help="Uniform: one vote each. Distance: each vote weighs 1/distance.",
             ),
             "condense": checked(
-                st.toggle, "Condense", True, key="condense", help="Hart's algorithm on T, as in the paper."
+                st.toggle, "Condense", True, key="condense",
+                help="Condense the training set T with Hart's algorithm, as in the paper.",
             ),
             "window": checked(
                 st.number_input, "Window (ϖ)", AUTOMATIC, 5000, AUTOMATIC, key="window",
-                help="History window of the Active, largest |T| of the Hybrid. 0 = all initial samples.",
+                help="History window of Active, largest |T| of Hybrid. 0 = all initial samples.",
             ),
             "p": checked(
                 st.number_input, "Bound (p)", AUTOMATIC, 5000, AUTOMATIC, key="p",
-                help="Largest |T| of Condensing-in-Time; the oldest samples go first. 0 = no limit.",
+                help="Largest |T| of Condensing-in-Time; the oldest samples are removed first. 0 = no limit.",
             ),
         }  # fmt: skip
     with st.sidebar.expander("Change detection", icon=":material/query_stats:"):
         numbers |= {
             "n": checked(
-                st.slider, "Batch (n)", 10, 100, 50, 10, key="n", help="Samples that the test takes in at a time."
+                st.slider, "Batch (n)", 10, 100, 50, 10, key="n", help="Samples per batch of the test."
             ),
             "xi": checked(
-                st.slider, "Warm-up (ξ)", 20, 300, 100, 20, key="xi", help="Samples that estimate the accuracy υ₀."
+                st.slider, "Warm-up (ξ)", 20, 300, 100, 20, key="xi", help="Samples used to estimate the accuracy υ₀."
             ),
             "grid": checked(
                 st.select_slider, "Grid", [0.005, 0.01, 0.02, 0.05], value=0.01, key="grid",
-                help="Distance between two accuracies υ₁ that could follow a change.",
+                help="Step between the candidate accuracies υ₁.",
             ),
             "gap": checked(
                 st.slider, "Gap to υ₀", 0.0, 0.2, 0.03, 0.01, key="gap",
-                help="Candidates υ₁ nearer to υ₀ are left out.",
+                help="Candidates υ₁ closer to υ₀ are not tested.",
             ),
         }  # fmt: skip
     for name, value in numbers.items():

@@ -1,4 +1,4 @@
-"""The page itself: settings, player, the sample under the cursor, and what can be taken away."""
+"""Layout of the Drift lab: settings, player, sample at the cursor, and exports."""
 
 import time
 from dataclasses import replace
@@ -21,28 +21,31 @@ from tmlcd_core.experiments import Experiment
 from tmlcd_core.streams import DRIFTS
 from tmlcd_core.viz.lab import figures, run_of, shortage_in_words, trace_csv
 
-PATIENCE = 0.4  # s before progress is shown: for less it would only flicker
+PATIENCE = 0.4  # s before progress is shown, to avoid flicker
 GOOD = "lab good"
-FIXES = {"classes": ("lambda", "Use {} classes")}  # setting of an error's remedy: the widget it sets, and the button
+FIXES = {
+    "classes": ("lambda", "Use {} classes")
+}  # setting named by an error's remedy -> key of its widget, label of the button
 
 
 @st.fragment
 def watch(found: LabRun, title: str, several: Bands | None) -> None:
-    """The player and the sample under its cursor: moving it runs this part of the page alone."""
+    """Show the player and the sample at its cursor; moving the cursor reruns only this fragment."""
     shown = several.shown if several else run_of(title, found.stream, found.traces, threshold_of(found), found.tested)
     sample = player(shown, "lab", start="begin", autoplay=True, reports=True)
     if sample is not None:
         sample_view(found, min(sample, len(found.stream) - 1))
     else:
-        st.caption("Pause, step or scrub: the sample under the cursor appears here, to see and to hear.")
+        st.caption("Pause, step or drag the slider to see and hear the sample at the cursor.")
 
 
 def threshold_of(found: LabRun) -> float:
+    """Return the alarm level h of a run."""
     return float(dict(found.experiment.settings).get("threshold", 25.0))
 
 
 def run_with_words(experiment: Experiment, own: Upload | None, place: DeltaGenerator) -> LabRun:
-    """Run an experiment, telling in `place` what is being done if it takes a while."""
+    """Run an experiment and show its progress in `place` if it takes longer than PATIENCE."""
     started = time.monotonic()
 
     def tell(done: int, total: int, what: str) -> None:
@@ -56,7 +59,7 @@ def run_with_words(experiment: Experiment, own: Upload | None, place: DeltaGener
 
 
 def name_of(found: LabRun) -> str:
-    """A run by what was chosen for it."""
+    """Return the name of a run: drift, data, classes and threshold."""
     data = DATA.get(found.experiment.data, Path(found.experiment.data).name)
     words = ", ".join(found.scenario.start.classes)
     drift, shown = DRIFTS[found.experiment.drift].title, found.upload.name if found.upload else data
@@ -64,12 +67,12 @@ def name_of(found: LabRun) -> str:
 
 
 def tell_problem(problem: TmlcdError | str, chosen: Chosen, good: LabRun | None) -> None:
-    """Say in one message why the settings give no run and whose charts are shown, with a button that helps."""
+    """Show why the settings cannot run, which run the charts show, and a button that fixes the setting."""
     text = str(problem)
     if chosen.upload is not None:
         text = text.replace(chosen.upload.path, chosen.upload.name)
     if chosen.experiment is not None:
-        for kind in DRIFTS.values():  # of a drift in several parts, the part that fails
+        for kind in DRIFTS.values():  # for a drift in several parts this names the part that fails
             text = text.replace(f"the drift '{kind.name}'", f"“{kind.title}”")
     text = as_text(text[:1].upper() + text[1:]) + "."
     if good is not None:
@@ -89,7 +92,7 @@ def tell_problem(problem: TmlcdError | str, chosen: Chosen, good: LabRun | None)
 
 
 def tell_limits(found: LabRun) -> None:
-    """Say what of the data is of no use, and what there is too little of."""
+    """Show which data are unusable or too few."""
     for remark in (found.remark, shortage_in_words(found.experiment, found.scenario, found.feature_pool)):
         if remark:
             st.caption(as_text(remark))
@@ -97,16 +100,16 @@ def tell_limits(found: LabRun) -> None:
     needed = settings.get("warmup", 100) + settings.get("batch", 50)
     if found.scenario.length < needed:
         st.info(
-            f"The data give a stream of {found.scenario.length} samples; the test needs {needed} (ξ + n) for its first "
-            "statistic. Choose a smaller warm-up ξ and batch n, or give more data."
+            f"The stream has {found.scenario.length} samples; the test needs {needed} (ξ + n) for its first statistic. "
+            "Choose a smaller warm-up (ξ) or batch (n), or use more data."
         )
 
 
 def show() -> None:
-    """Everything below the title."""
+    """Draw the page below its title."""
     chosen = choose()
     messages = st.container()
-    # Always there: an element more or less above the player would make it start again. It takes no room (shell.css).
+    # Always drawn, with no height (shell.css): a new element above the player would restart it.
     place = st.container(key="working").empty()
     good: LabRun | None = st.session_state.get(GOOD)
     problem: TmlcdError | str | None = chosen.fault or chosen.waits
@@ -129,7 +132,7 @@ def show() -> None:
     row = st.container(horizontal=True, vertical_alignment="center")
     with row:
         label = f"Average of {RUNS} runs (± 1 standard deviation)"
-        wanted = checked(st.toggle, label, False, key=TOGGLE, help="Seeds one after the other.")
+        wanted = checked(st.toggle, label, False, key=TOGGLE, help="Repeats the run with consecutive seeds.")
     several = bands(good, title, threshold_of(good)) if wanted else None
     with charts:
         watch(good, title, several)
@@ -138,16 +141,17 @@ def show() -> None:
     with row:
         table = partial(as_csv, good)
         st.download_button("Trace as CSV", table, "trace.csv", "text/csv", icon=":material/table:", on_click="ignore")
-    every = st.expander("All figures", key="figures", on_change="rerun", icon=":material/table_chart:")
-    if every.open:  # while it is closed, nobody waits for it
+    every = st.expander("Detailed results", key="figures", on_change="rerun", icon=":material/table_chart:")
+    if every.open:  # computed only when open
         rows = several.table if several else figures(good.metrics)
         right = {name: st.column_config.TextColumn(alignment="right") for name in list(rows)[1:]}
         every.dataframe(rows, hide_index=True, height="content", column_config=right)
-    with st.expander("Run as Python, or as a command", icon=":material/code:"):
+    with st.expander("Run as Python or as a command", icon=":material/code:"):
         st.code(said.program(), language="python", wrap_lines=True)
         st.code(said.command(), language="sh", wrap_lines=True)
-        st.caption("Both give the numbers of this page. The address of this page holds all settings, too.")
+        st.caption("Both give the same numbers as this page. The address of this page contains all settings.")
 
 
 def as_csv(found: LabRun) -> str:
+    """Return the run as CSV text, one line per sample."""
     return trace_csv(found.stream, found.traces)

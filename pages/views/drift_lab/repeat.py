@@ -1,4 +1,4 @@
-"""Twenty runs with mean and bands: a run at each tick of a fragment, so that cancelling works between any two."""
+"""Average of 20 runs: one learner per tick of a fragment, so that the visitor can cancel in between."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ JOB, DONE, FAILED, TOGGLE = "lab job", "lab bands", "lab failed", "bands"
 
 @dataclass(frozen=True)
 class Bands:
-    """What is left of the runs when they are done: curves and a table."""
+    """Result of the repeated runs: mean curves with bands, and a table."""
 
     experiment: Experiment
     shown: PlayerRun
@@ -30,9 +30,9 @@ class Bands:
 
 
 class Job:
-    """Runs of an experiment with seeds one after the other; each step lets one learner run over one stream.
+    """Runs of an experiment with consecutive seeds; each step runs one learner over one stream.
 
-    `steps` claims to be this visitor's only long computation.
+    `steps` claims the visitor's slot for a long computation.
     """
 
     def __init__(self, experiment: Experiment, cache: FeatureCache | None) -> None:
@@ -45,10 +45,11 @@ class Job:
 
     @property
     def share(self) -> float:
-        """Of all steps, how many are done: 0 to 1."""
+        """Progress from 0 to 1."""
         return min(1.0, (len(self.runs) + self.done / len(self.experiment.learner_names)) / RUNS)
 
     def step(self, progress: Progress) -> None:
+        """Run the next learner, on a new stream if the last run is complete."""
         if self._steps is None:
             one = replace(self.experiment, seed=self.experiment.seed + len(self.runs))
             self._steps = one.steps(one.stream(one.feature_pool(self.cache), progress))
@@ -60,7 +61,7 @@ class Job:
 
 
 def bands(found: LabRun, title: str, threshold: float) -> Bands | None:
-    """The bands of this experiment if they are done; if not, they are worked on where this is called."""
+    """Return the bands of this experiment if they are ready; otherwise draw the job that computes them."""
     done: Bands | None = st.session_state.get(DONE)
     if done is not None and done.experiment == found.experiment:
         return done
@@ -77,21 +78,21 @@ def bands(found: LabRun, title: str, threshold: float) -> Bands | None:
 
 
 def cancel() -> None:
-    """Stop between two steps: the toggle goes off, and with it the job."""
+    """Cancel the job and switch its toggle off."""
     st.session_state[TOGGLE] = False
     drop()
 
 
 def drop() -> None:
-    """Forget the job, so that another long computation may begin."""
+    """Remove the job and free the visitor's slot for another long computation."""
     if (job := st.session_state.pop(JOB, None)) is not None:
         job.steps.finish()
 
 
 def work(title: str, threshold: float) -> None:
-    """One step, its progress and the button that stops it."""
+    """Run one step and show progress and a Cancel button."""
     job: Job | None = st.session_state.get(JOB)
-    if job is None:  # cancelled, failed or done: the page has to be drawn without this
+    if job is None:  # cancelled, failed or done: redraw the page without this fragment
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(job.share, text=f"Run {min(len(job.runs) + 1, RUNS)} of {RUNS} …")
@@ -99,7 +100,7 @@ def work(title: str, threshold: float) -> None:
     try:
         with job.steps.step():
             job.step(lambda done, total, what: bar.progress(job.share, text=f"Run {len(job.runs) + 1}: {what} …"))
-    except Busy as fault:  # the next tick asks again
+    except Busy as fault:  # the next tick tries again
         bar.progress(job.share, text=as_text(f"{fault}."))
     except TmlcdError as fault:
         st.session_state[FAILED] = job.experiment, str(fault)

@@ -1,7 +1,7 @@
-"""From an experiment to its run, with everything kept that the next change of a setting can use again.
+"""Runs of the Drift lab with caches for feature pools, streams, traces and inspections.
 
-What is kept is shared by all visitors, never changed, and found by the experiment alone: an upload's names a folder
-that nobody else can know.
+All visitors share the caches, whose entries never change. The experiment is the key: that of an upload contains the
+random name of its folder, so no other visitor can find it.
 """
 
 import math
@@ -23,16 +23,16 @@ from tmlcd_core.streams.feature_pools import FeaturePool, SourcePool
 from tmlcd_core.viz.palette import style
 
 PREPARED = "lab prepared"
-MOST_TRACES = 4  # of one learner over one stream, with thresholds that make a difference
-UPLOAD_FEATURES_MB = 100  # of one upload: 35,000 samples
-MOST_PREPARED = 32  # streams of one visit that are remembered to be ready
+MOST_TRACES = 4  # per learner and stream, each for another range of thresholds
+UPLOAD_FEATURES_MB = 100  # per upload: 35,000 samples
+MOST_PREPARED = 32  # prepared streams remembered per session
 
 
 @dataclass(frozen=True)
 class LabRun:
-    """An experiment that has run. It holds names, not arrays: what a session keeps of it weighs nothing.
+    """Experiment that has run. It holds keys instead of arrays, so a session can keep it at no cost.
 
-    `upload` keeps the folder of the visitor's own data alive; `remark` tells which files of a folder are of no use.
+    `upload` keeps the folder of the visitor's data alive; `remark` names the unusable files of a folder.
     """
 
     experiment: Experiment
@@ -42,18 +42,21 @@ class LabRun:
 
     @property
     def feature_pool(self) -> FeaturePool:
+        """Feature pool of the experiment's data."""
         return feature_pool_of(self.experiment.data, spoken(self.experiment), self.cache)
 
     @property
     def stream(self) -> Stream:
+        """Stream of the run; its arrays are read-only."""
         return stream_of(self._stream_key(), self)
 
     @property
     def traces(self) -> dict[str, Trace]:
+        """Trace of each learner by its name."""
         return {name: self.trace(name) for name in self.experiment.learner_names}
 
     def trace(self, name: str) -> Trace:
-        """A learner's run, or an earlier one that its threshold leaves as it is: few moves of h change a run."""
+        """Return a learner's trace; a cached one if the threshold h is within the range that gives the same trace."""
         settings = self.experiment.learner_settings(name, self.scenario)
         threshold = settings.pop("threshold", None)
         earlier = earlier_runs(repr((self._stream_key(), name, settings)))
@@ -68,20 +71,22 @@ class LabRun:
             return trace
 
     def inspection(self, name: str, sample: int) -> Inspection:
+        """Return a learner's training set, prediction and neighbours at a sample."""
         settings = self.experiment.learner_settings(name, self.scenario)
         return inspection_of(f"{self._stream_key()} {name} {settings}", self, name, sample)
 
     @property
     def cache(self) -> str | None:
-        """Folder of the features of an upload."""
+        """Folder with the features of an upload; None for other data."""
         return self.upload.cache if self.upload else None
 
     @property
     def features(self) -> FeatureCache | None:
+        """Feature cache of an upload; None for other data."""
         return features_in(self.cache)
 
     def _stream_key(self) -> str:
-        """All that decides about the stream: text is hashed in no time."""
+        """Return the cache key of the stream as text, which is hashed fast."""
         return repr((self.experiment.stream_key(), self.scenario, self.cache))
 
     @property
@@ -94,7 +99,7 @@ class LabRun:
 
     @property
     def metrics(self) -> dict[str, Metrics]:
-        """Figures of each learner; the time per sample is left to the benchmarks."""
+        """Metrics of each learner, without the time per sample (benchmarks measure it)."""
         found = {}
         for name, trace in self.traces.items():
             settings = self.experiment.learner_settings(name, self.scenario)
@@ -104,7 +109,7 @@ class LabRun:
 
 
 def run(experiment: Experiment, own: Upload | None, progress: Progress) -> LabRun:
-    """Run the learners of an experiment over its stream."""
+    """Prepare the stream of an experiment, run its learners and return the run."""
     about = experiment.stream_key()
     ready: dict[str, tuple[Scenario, str]] = st.session_state.setdefault(PREPARED, {})
     if about not in ready:
@@ -112,7 +117,7 @@ def run(experiment: Experiment, own: Upload | None, progress: Progress) -> LabRu
             ready.pop(next(iter(ready)))
         feature_pool = feature_pool_of(experiment.data, spoken(experiment), own.cache if own else None)
         scenario = experiment.prepare(feature_pool, progress)
-        is_folder = isinstance(feature_pool, SourcePool) and own is None  # an upload has told it already
+        is_folder = isinstance(feature_pool, SourcePool) and own is None  # an upload has reported them already
         ready[about] = scenario, left_out(feature_pool.skipped) if is_folder else ""
     scenario, remark = ready[about]
     found = LabRun(experiment, scenario, own, remark)
@@ -122,28 +127,30 @@ def run(experiment: Experiment, own: Upload | None, progress: Progress) -> LabRu
     return found
 
 
-# A folder is looked at again after a while: files may have come.
+# ttl: a folder may get new files.
 @st.cache_resource(max_entries=16, ttl=60, show_spinner=False)
 def feature_pool_of(data: str, words: tuple[str, ...], cache: str | None) -> FeaturePool:
+    """Return the feature pool of a source or folder; `words` are extra words of speech, `cache` an upload's folder."""
     classes = max(2, len(words))
     return Experiment(data, classes, words).feature_pool(features_in(cache))
 
 
 def features_in(cache: str | None) -> FeatureCache | None:
-    """The features of an upload; None for the server's own."""
+    """Return the feature cache of an upload; None for the server's own."""
     return FeatureCache(cache, UPLOAD_FEATURES_MB) if cache else None
 
 
 def spoken(experiment: Experiment) -> tuple[str, ...]:
-    """The words that speech has to say besides its own."""
+    """Return the words that a speech experiment adds to the default ones."""
     return tuple(name for name in (*experiment.words, experiment.new) if name and experiment.data.startswith("speech"))
 
 
-# The runs themselves are left out of the keys below, which say what of them matters.
+# `_found` is not part of the cache keys below: `key` contains all that matters.
 
 
 @st.cache_resource(max_entries=6, show_spinner=False)
 def stream_of(key: str, _found: LabRun) -> Stream:
+    """Return the stream of a run with read-only arrays."""
     stream = compose(_found.scenario, _found.feature_pool, _found.experiment.seed)
     for array in (stream.X0, stream.y0, stream.X, stream.y):
         array.setflags(write=False)
@@ -151,7 +158,7 @@ def stream_of(key: str, _found: LabRun) -> Stream:
 
 
 class EarlierRuns:
-    """Runs of one learner over one stream that differ in the threshold; who needs a new one makes others wait."""
+    """Traces of one learner over one stream with different thresholds; the lock prevents computing one twice."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -160,9 +167,11 @@ class EarlierRuns:
 
 @st.cache_resource(max_entries=24, show_spinner=False)
 def earlier_runs(key: str) -> EarlierRuns:
+    """Return the cached traces of a learner and stream."""
     return EarlierRuns()
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def inspection_of(key: str, _found: LabRun, name: str, sample: int) -> Inspection:
+    """Return the cached inspection of one sample."""
     return inspect_sample(_found.experiment.learner(name, _found.scenario), _found.stream, sample)

@@ -1,4 +1,4 @@
-"""The sample under the cursor: to see, to hear, and what each learner made of it."""
+"""Sample at the cursor: picture, sound, and prediction and neighbours of each learner."""
 
 import base64
 import io
@@ -18,20 +18,20 @@ from tmlcd_core.viz.medium import picture, wav
 from tmlcd_core.viz.palette import styles
 
 SHOWN = 5  # neighbours
-ROW = 3  # learners side by side: with more, their tables would be cut
+ROW = 3  # learners per row: more would cut their tables
 THUMBNAIL = 64  # px
-ORDER = "1 is the nearest, at the top."
+ORDER = "1 is the nearest neighbour, the first row of the table."
 MEDIUM_SHARE = 0.7  # of a learner's column: the width of the sample's picture
 RATE = 22_050  # Hz, of every clip
 
 
 def sample_view(found: LabRun, sample: int) -> None:
-    """Everything about one sample."""
+    """Show a sample of the stream and how each learner classified it."""
     stream = found.stream
     label, origin = str(stream.y[sample]), stream.origins[stream.origin[sample]]
     told = sample_in_words(label, origin, found.experiment.data, found.feature_pool.kind)
     st.subheader(f"Sample {sample:,}: {as_text(told)}")
-    with faults_as_messages(), st.spinner("Looking at what each learner knew …"):
+    with faults_as_messages(), st.spinner("Finding the neighbours of each learner …"):
         known = {name: found.inspection(name, sample) for name in found.experiment.learner_names}
         medium = None if stream.X.shape[1] == 2 else found.feature_pool.medium(origin, int(stream.index[sample]))
         looks, left = styles(known), list(known.items())
@@ -49,7 +49,7 @@ def sample_view(found: LabRun, sample: int) -> None:
 
 @st.cache_data(max_entries=256, show_spinner=False)
 def thumbnail(data: str, origin: Origin, index: int, _medium: NDArray) -> str:
-    """A small picture as an address that holds it."""
+    """Return a small picture as a data URL (PNG)."""
     from PIL import Image
 
     image = Image.fromarray(picture(_medium)).resize((THUMBNAIL, THUMBNAIL))
@@ -58,20 +58,20 @@ def thumbnail(data: str, origin: Origin, index: int, _medium: NDArray) -> str:
 
 
 def show_medium(medium: NDArray, label: str) -> None:
-    """A picture or a spectrogram, and the sound."""
+    """Show a picture (height, width, 3), or spectrogram and sound of a clip (samples,)."""
     heard = medium.ndim == 1
     what = "Spectrogram: time to the right, frequency upwards." if heard else "The image."
     st.image(picture(medium), caption=what, width="stretch", alt=f"{what} The sample is labelled “{label}”.")
     if heard:
-        st.audio(wav(medium, RATE), format="audio/wav", alt=f"Hear the sample, “{label}”")
+        st.audio(wav(medium, RATE), format="audio/wav", alt=f"Sound of the sample, “{label}”")
 
 
 def opinion(found: LabRun, sample: int, name: str, view: Inspection, label: str) -> None:
-    """What one learner said, and the neighbours that made it say so."""
+    """Show a learner's prediction and its nearest neighbours."""
     right = view.said == label
     icon = ":material/check_circle:" if right else ":material/cancel:"
     word = as_text(view.said)
-    st.markdown(f"{icon} **{name}** said “{word}”" + ("" if right else f" instead of “{as_text(label)}”"))
+    st.markdown(f"{icon} **{name}** predicted “{word}”" + ("" if right else f" instead of “{as_text(label)}”"))
     near = view.neighbours[:SHOWN]
     st.caption(f"{len(view.neighbours)} of {view.size} stored samples voted. The {len(near)} nearest:")
     in_plane = view.plane is not None
@@ -89,10 +89,13 @@ def opinion(found: LabRun, sample: int, name: str, view: Inspection, label: str)
         "sample": st.column_config.ImageColumn("", width=48),
         "label": st.column_config.TextColumn("label", width=56),
         "age": st.column_config.TextColumn(
-            "age", width=50, alignment="right", help="Samples since it was learned; initial: there from the beginning"
+            "age",
+            width=50,
+            alignment="right",
+            help="Samples since it was stored. Initial: stored before the stream.",
         ),
         "distance": st.column_config.NumberColumn(
-            "distance", width=70, format="%.3g", help="Euclidean, between features"
+            "distance", width=70, format="%.3g", help="Euclidean distance between features."
         ),
     }
     st.dataframe(rows, hide_index=True, column_config=config, row_height=44 if "sample" in rows else 30)
@@ -106,11 +109,11 @@ def opinion(found: LabRun, sample: int, name: str, view: Inspection, label: str)
 
 
 def hear(name: str, sample: int, near: Sequence[Neighbour], media: Sequence[NDArray | None]) -> None:
-    """One of the neighbours to be heard, where they are sounds."""
+    """Show a control that plays one of the neighbours, if they are sounds."""
     sounds = {place: medium for place, medium in enumerate(media, 1) if medium is not None and medium.ndim == 1}
     if not sounds:
         return
-    chosen = st.segmented_control(f"Hear one, {name}", list(sounds), key=f"hear {name} {sample}", help=ORDER)
+    chosen = st.segmented_control(f"Play a neighbour ({name})", list(sounds), key=f"hear {name} {sample}", help=ORDER)
     if chosen in sounds:
         said = f"Neighbour {chosen} of {name}: {near[chosen - 1].label}"
         st.audio(wav(sounds[chosen], RATE), format="audio/wav", autoplay=True, alt=said)

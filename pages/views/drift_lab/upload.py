@@ -1,4 +1,4 @@
-"""A visitor's own data: a zip in a folder of the session, or a folder on the machine that runs the server."""
+"""A visitor's own data: an uploaded zip, or a folder on the server's machine."""
 
 import weakref
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ from tmlcd_core.datasets.folder import left_out
 from tmlcd_core.errors import DataError
 from tmlcd_core.progress import Progress, silent
 
-LIMIT = 10 * 2**20  # bytes; the browser's widget has the same limit, but any client can send anything
+LIMIT = 10 * 2**20  # bytes; checked again here because a client can bypass the widget's limit
 BUDGET = UploadBudget()
-MOST_OF_VISITOR = 3 * BUDGET.bytes  # unpacked, in all tabs
+MOST_OF_VISITOR = 3 * BUDGET.bytes  # bytes unpacked, all tabs of a visitor
 MOST_OF_ALL = 40 * BUDGET.bytes
 STATE, REFUSED = "lab upload", "lab upload refused"
 
 
 @dataclass(frozen=True)
 class Upload:
-    """An unpacked zip; the folder goes when nobody holds it any more, at the latest with the session."""
+    """Unpacked zip. Its folder is deleted with the last reference, at the latest with the session."""
 
     file_id: str
     name: str
@@ -34,39 +34,43 @@ class Upload:
 
     @property
     def path(self) -> str:
+        """Folder of the unpacked files."""
         return str(Path(self.folder.name, "upload"))
 
     @property
     def cache(self) -> str:
-        """Where its features go: they are nobody else's business either."""
+        """Folder of its features, deleted with the upload."""
         return str(Path(self.folder.name, "features"))
 
 
 def local_folder(typed: str) -> str:
-    """The whole path of a folder on this machine; a `DataError` for anything else, and for visitors from elsewhere."""
+    """Return the absolute path of a folder on the server's machine.
+
+    Raises `DataError` if there is no such folder or the visitor may not use folders of the server.
+    """
     if not offers_server_devices():
-        raise DataError("folders of the server are closed to visitors: upload a zip of the folder instead")
+        raise DataError("visitors cannot use folders of the server: upload a zip of the folder instead")
     try:
         path = Path(typed.strip()).expanduser().resolve()
         if path.is_dir():
             return str(path)
     except (OSError, ValueError, RuntimeError):  # too long, a zero byte, an unknown user's home
         pass
-    raise DataError(f"there is no folder {typed[:200]!r} on this computer")
+    raise DataError(f"there is no folder {typed[:200]!r} on this computer: check the path")
 
 
 def upload() -> Upload | None:
-    """The zip of this session; a `DataError` says why the one just sent cannot be used."""
+    """Show the upload widget and return the zip of this session; `DataError` if a new one is not usable."""
     sent = st.file_uploader(
         "Zip of clips or images",
         type="zip",
         max_upload_size=LIMIT >> 20,
-        help="One folder per class with wav, flac, ogg or mp3 clips or jpg or png images; 10 MB at most.",
+        help="One folder per class with wav, flac, ogg or mp3 clips or jpg or png images. At most 10 MB.",
     )
     known: Upload | None = st.session_state.get(STATE)
     if sent is not None and (known is None or sent.file_id != known.file_id):
         refused_id, fault = st.session_state.get(REFUSED, ("", None))
-        if refused_id == sent.file_id:  # not read again with every click on the page
+        if refused_id == sent.file_id:  # do not read it again in every rerun
             raise fault
         try:
             with st.spinner("Reading your files …"), one_at_a_time("reading your upload", silent) as tell:
@@ -80,9 +84,9 @@ def upload() -> Upload | None:
 
 
 def unpack(file_id: str, name: str, content: bytes, owner: str = "", progress: Progress = silent) -> Upload:
-    """Unpack a zip of the visitor `owner` into a folder of its own and look at what is there."""
+    """Unpack and check a zip of the visitor `owner` in a folder of its own."""
     if len(content) > LIMIT:
-        raise DataError(f"{name!r} has {len(content) / 2**20:.1f} MB; {LIMIT // 2**20} MB are the limit")
+        raise DataError(f"{name!r} has {len(content) / 2**20:.1f} MB: upload at most {LIMIT // 2**20} MB")
     folder = TemporaryDirectory(prefix="tmlcd-upload-")
     found = Upload(file_id, name, folder, "")
     try:
@@ -97,38 +101,39 @@ def unpack(file_id: str, name: str, content: bytes, owner: str = "", progress: P
         raise
     _uploads.settle(folder)
     counts = ", ".join(f"{label}: {n}" for label, n in list(usable.items())[:12])
-    more = f" and {len(usable) - 12} classes more" if len(usable) > 12 else ""
+    more = f" and {len(usable) - 12} more classes" if len(usable) > 12 else ""
     classes = f"{len(usable)} class{'es' * (len(usable) > 1)}"
-    told = f"{name} holds {source.kind} of {classes} ({counts}{more}). {left_out(source.skipped)}"
+    told = f"{name} contains {source.kind} of {classes} ({counts}{more}). {left_out(source.skipped)}"
     return Upload(file_id, name, folder, told.strip())
 
 
 class Uploads:
-    """Sizes of the unpacked uploads of all visitors: a visitor's tabs, and all visitors together, have a limit."""
+    """Disk quota of unpacked uploads, per visitor and for all visitors together."""
 
     def __init__(self) -> None:
         self._sizes: dict[str, tuple[str, int]] = {}  # folder -> visitor, bytes
         self._lock = Lock()
 
     def reserve(self, folder: TemporaryDirectory, owner: str) -> None:
-        """Reserve the most that an upload may take; it is given back when the folder goes."""
+        """Reserve the maximum size of an upload until its folder is deleted; `DataError` if the quota is full."""
         with self._lock:
             mine = sum(size for who, size in self._sizes.values() if who == owner)
             if mine + BUDGET.bytes > MOST_OF_VISITOR:
                 raise DataError(f"your tabs hold {mine >> 20} MB of uploads; close one of them first")
             everyone = sum(size for _, size in self._sizes.values())
             if everyone + BUDGET.bytes > MOST_OF_ALL:
-                raise DataError(f"the server holds {everyone >> 20} MB of uploads; try again in some minutes")
+                raise DataError(f"the server holds {everyone >> 20} MB of uploads; try again in a few minutes")
             self._sizes[folder.name] = owner, BUDGET.bytes
         weakref.finalize(folder, self.release, folder.name)
 
     def settle(self, folder: TemporaryDirectory) -> None:
-        """Replace what was reserved by what is on the disk."""
+        """Replace the reservation of a folder by its size on disk."""
         size = sum(path.stat().st_size for path in Path(folder.name).rglob("*") if path.is_file())
         with self._lock:
             self._sizes[folder.name] = self._sizes[folder.name][0], size
 
     def release(self, folder: str) -> None:
+        """Free the quota of a folder."""
         with self._lock:
             self._sizes.pop(folder, None)
 

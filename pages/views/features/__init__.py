@@ -1,1 +1,1 @@
-"""The parts of the page From sound to features."""
+"""Parts of the page From sound to features."""

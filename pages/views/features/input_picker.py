@@ -1,4 +1,4 @@
-"""Choose a clip or a picture: a word that is spoken, a ready-made clip, a digit, or a file of one's own."""
+"""Input of the page From sound to features: a spoken word, a ready-made clip, a digit, or a file."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -16,16 +16,16 @@ from tmlcd_core.features import image_size, load_clip, load_fitted, load_image
 WORD, BUNDLED, DIGIT, FILE = "A spoken word", "A ready-made clip", "A handwritten digit", "Your file"
 SOUNDS, PICTURES = ("wav", "flac", "ogg", "mp3"), ("jpg", "jpeg", "png")
 MAX_MB = 10
-CLEAR = "stop 1"  # the first that is shown: it has no noise, so every step is plain to see
-LARGE = 512  # pixels: a larger picture is cropped before anything is done to it
-VOICES = 383  # a word is said in up to 385 voices, pitches and paces
-WRITERS = 170  # every digit was written more often than that
+CLEAR = "stop 1"  # shown first: it has no noise, so every step is easy to see
+LARGE = 512  # pixels: a larger picture is cropped first
+VOICES = 383  # a word has up to 385 combinations of speaker, pitch and speed
+WRITERS = 170  # every digit has more pictures than that
 LAST, DECODED = "medium:last", "medium:decoded"
-MISSING = "What the sidebar asks for is missing: this stands in for it."
+MISSING = "The input chosen in the sidebar is missing. This is the last one, or an example."
 
 
 class Medium(NamedTuple):
-    """A clip (samples,) at 22,050 Hz or a uint8 picture, another one of its class if there is one, and a remark."""
+    """Clip (samples,) at 22,050 Hz or uint8 picture (height, width, 3), another one of its class, and a remark."""
 
     data: NDArray
     alike: NDArray | None = None
@@ -33,11 +33,12 @@ class Medium(NamedTuple):
 
     @property
     def is_sound(self) -> bool:
+        """True for a clip, False for a picture."""
         return self.data.dtype != np.uint8
 
 
 def pick_input() -> Medium:
-    """Draw the widgets; while what they say is unusable, their message stands and the last medium stays."""
+    """Draw the widgets and return their input; on an error show a message and return the last valid input."""
     with faults_as_messages():
         if (chosen := _chosen()) is not None:
             st.session_state[LAST] = chosen
@@ -49,10 +50,12 @@ def pick_input() -> Medium:
 def _chosen() -> Medium | None:
     ready = _bundled()
     kinds = (*((BUNDLED,) if ready else ()), WORD, DIGIT, FILE)
-    kind = checked(st.selectbox, "Take", kinds, key="medium", help="Any clip or picture goes the same way.")
+    kind = checked(st.selectbox, "Input", kinds, key="medium", help="Clips and pictures go through the same steps.")
     if kind == WORD:
-        word = checked(st.text_input, "Word", "yes", key="say", help="Any word of up to a second; eSpeak NG says it.")
-        voice = checked(st.number_input, "Voice", 0, VOICES, 0, key="voice", help="Speaker, pitch and pace.")
+        word = checked(
+            st.text_input, "Word", "yes", key="say", help="Any word of up to one second, spoken by eSpeak NG."
+        )
+        voice = checked(st.number_input, "Voice", 0, VOICES, 0, key="voice", help="Speaker, pitch and speed.")
         return Medium(*_spoken(word, int(voice)))
     if kind == BUNDLED:
         names = tuple(ready)
@@ -60,20 +63,20 @@ def _chosen() -> Medium | None:
         return Medium(*map(load_clip, ready[checked(st.selectbox, "Clip", names, index=first, key="clip")]))
     if kind == DIGIT:
         digit = checked(st.selectbox, "Digit", _digits().classes, key="digit")
-        writer = int(checked(st.number_input, "Writer", 0, WRITERS, 0, key="writer", help="Which picture of it."))
+        writer = int(checked(st.number_input, "Writer", 0, WRITERS, 0, key="writer", help="Number of the picture."))
         return Medium(*_digits().media(digit, [writer, writer + 1]))
     return _uploaded()
 
 
 def _uploaded() -> Medium | None:
     file = st.file_uploader("File", [*SOUNDS, *PICTURES], key="medium:file", max_upload_size=MAX_MB)
-    st.caption(f"Of {', '.join(SOUNDS)} the first second, of {', '.join(PICTURES)} the middle is taken.")
+    st.caption(f"Sound ({', '.join(SOUNDS)}): first second. Picture ({', '.join(PICTURES)}): middle part.")
     if file is None:
         return None
     if file.size > MAX_MB * 2**20:
-        raise DataError(f"the file has {file.size / 2**20:.1f} MB: give at most {MAX_MB} MB")
+        raise DataError(f"the file has {file.size / 2**20:.1f} MB: upload at most {MAX_MB} MB")
     known = st.session_state.get(DECODED)
-    if known is None or known[0] != file.file_id:  # once, not with every click on the page
+    if known is None or known[0] != file.file_id:  # decode it once, not in every rerun
         known = st.session_state[DECODED] = file.file_id, _decoded(file.name, file.getvalue())
     return known[1]
 
@@ -99,7 +102,7 @@ def _digits() -> DigitsSource:
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def _bundled() -> dict[str, tuple[Path, ...]]:
-    """The clips of the pack by name, each with another one of its word."""
+    """Return the clips of the pack by name, each followed by another clip of its word."""
     try:
         clips = load_pack().clips
     except DataError:

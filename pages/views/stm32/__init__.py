@@ -1,1 +1,1 @@
-"""The parts of the STM32 page."""
+"""Parts of the STM32 page."""

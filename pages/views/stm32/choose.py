@@ -1,4 +1,4 @@
-"""Choose what is to run, and on which boards: widgets in, a FirmwareConfiguration and Boards out."""
+"""Settings of the STM32 page: widgets in, a FirmwareConfiguration and Boards out."""
 
 from dataclasses import astuple
 
@@ -24,39 +24,39 @@ def _take(preset: FirmwareConfiguration) -> None:
 
 
 def presets() -> None:
-    """A button for each configuration that has a name."""
+    """Show a button for each preset configuration."""
     for cell, (label, preset) in zip(st.columns(len(PRESETS)), PRESETS.items(), strict=True):
         cell.button(label, on_click=_take, args=(preset,), width="stretch")
 
 
 def choose_configuration() -> FirmwareConfiguration:
-    """The settings of the budget."""
+    """Draw the widgets of the firmware and return its configuration."""
     told = {
-        "hz": "Samples of sound a second.",
-        "n_fft": "Window of the spectrogram, in samples.",
-        "hop": "Step from one window to the next, in samples.",
-        "filters": "How many of the 64 filters are kept.",
-        "size": "|T|: the most samples that are stored (the paper: 50).",
+        "hz": "Audio samples per second.",
+        "n_fft": "Samples per window of the spectrogram.",
+        "hop": "Samples from one window to the next.",
+        "filters": "Number of filters used, of 64.",
+        "size": "Largest number of stored samples (paper: 50).",
     }
-    rate = checked(st.select_slider, "Sampling rate, Hz", RATES, value=22_050, key="hz", help=told["hz"])
-    n_fft = checked(st.select_slider, "n_fft", WINDOWS, value=512, key="n_fft", help=told["n_fft"])
+    rate = checked(st.select_slider, "Sampling rate (Hz)", RATES, value=22_050, key="hz", help=told["hz"])
+    n_fft = checked(st.select_slider, "Window (n_fft)", WINDOWS, value=512, key="n_fft", help=told["n_fft"])
     hop = checked(st.number_input, "Hop", value=512, step=16, key="hop", help=told["hop"])
     filters = checked(st.slider, "Filters", 1, 64, 1, key="filters", help=told["filters"])
-    size = checked(st.number_input, "|T|", value=50, step=5, key="size", help=told["size"])
-    layout = checked(st.selectbox, "Layout", tuple(LAYOUTS), key="layout", help="How sound and spectrogram are held.")
+    size = checked(st.number_input, "Stored samples (|T|)", value=50, step=5, key="size", help=told["size"])
+    layout = checked(st.selectbox, "Layout", tuple(LAYOUTS), key="layout", help="How audio and spectrogram are stored.")
     st.caption(LAYOUTS[layout].capitalize() + ".")
-    store = checked(st.selectbox, "Features in T", tuple(STORE_BYTES), key="store", help="Type of the stored numbers.")
+    store = checked(st.selectbox, "Features in T", tuple(STORE_BYTES), key="store", help="Number type of the features.")
     return FirmwareConfiguration(rate, n_fft, hop, filters, size, layout, store)
 
 
 def choose_boards() -> list[Board]:
-    """The paper's boards, and one of the user's own if wanted."""
+    """Return the paper's boards, and the visitor's own board if there is one."""
     boards = list(BOARDS.values())
-    if checked(st.toggle, "A board of your own", False, key="own"):
-        name = checked(st.text_input, "Name", "stm32g474", key="board", help="Small letters, digits, dashes.")
+    if checked(st.toggle, "Add your own board", False, key="own"):
+        name = checked(st.text_input, "Name", "stm32g474", key="board", help="Lower-case letters, digits and dashes.")
         core = checked(st.selectbox, "Core", CORES, key="core")
-        mhz = checked(st.number_input, "Clock, MHz", value=170.0, key="mhz")
-        ram = checked(st.number_input, "RAM, KB", value=128, key="ram")
-        flash = checked(st.number_input, "Flash, KB", value=512, key="flash")
+        mhz = checked(st.number_input, "Clock (MHz)", value=170.0, key="mhz")
+        ram = checked(st.number_input, "RAM (KB)", value=128, key="ram")
+        flash = checked(st.number_input, "Flash (KB)", value=512, key="flash")
         boards.append(board(name, core=core, mhz=mhz, ram=ram * KB, flash=flash * KB))
     return boards
