@@ -18,7 +18,6 @@ RUNS = (SIMULATED, LEARNERS["active"].name, LEARNERS["hybrid"].name)
 LENGTH = 1500  # samples of a simulated run
 CONFIG = {"displaylogo": False}
 HORIZON = 1000  # samples within which a false alarm is counted
-PRICES_HEIGHT = 82  # px, reserved during the simulation so that the layout does not jump
 PANEL_HEIGHT = 100  # px: slider and player together fit a window of 1280x720
 LEVELS = tuple(float(h) for h in range(1, 101))  # thresholds of the slider and of the simulation
 
@@ -123,7 +122,7 @@ with st.sidebar:
     only_drops = checked(st.toggle, "Only drops", False, key="drops", help="Test only accuracies below υ₀ (Hybrid).")
 direction = "down" if only_drops else "both"
 
-choose, prices = st.columns(2, vertical_alignment="center")
+choose, prices = st.columns([2, 3], vertical_alignment="center")
 with choose:
     threshold = checked(
         st.slider, "Alarm level (h)", 1.0, 100.0, 25.0, 1.0, key="h", format="%g", help="The alarm goes off when g ≥ h."
@@ -136,7 +135,7 @@ with faults_as_messages():
     shown = cusum.replay_run(learner, correct, said, threshold, change)
     start = said.alarms[0] if said.alarms else len(correct) - 1
     time = player(shown, "cusum", start=start, height=PANEL_HEIGHT, reports=True)
-    with prices.container(horizontal=True, height=PRICES_HEIGHT, border=False):
+    with prices.container(horizontal=True, key="prices"):
         rows = trade_off(before, after, batch, warmup, direction)
         row = nearest(rows, threshold)
         level = calibrated(before, batch, warmup, direction)

@@ -162,7 +162,7 @@ def test_bad_and_good_uploads(server, visit, tmp_path):  # noqa: F811
     field.set_input_files({"name": "mine.zip", "mimeType": "application/zip", "buffer": zipped(pictures(50))})
     page.wait_for_selector(".player[data-time]")
     assert page.locator("[data-testid=stAlert]", has_text="unpacks").count() == 0
-    assert page.get_by_text("mine.zip holds image of 3 classes").count() == 1
+    assert page.get_by_text("mine.zip contains image of 3 classes").count() == 1
 
 
 def test_hostile_words_are_text(server, visit):  # noqa: F811
