@@ -100,7 +100,7 @@ LESSONS = (
         open={"data": "pack", "drift": "class-change", "learners": ALL_BUT_STATIC},
         watch=(
             "|T| of the four learners: one stores everything it sees.",
-            "“All figures” below the charts: |T| at the end, and the bytes of the largest T.",
+            "“Detailed results” below the charts: |T| at the end, and the bytes of the largest T.",
             "Accuracy after the change, in the same table.",
         ),
         question="The kNN that stores everything is the most accurate in the end. What does its lead cost?",
@@ -233,7 +233,7 @@ LESSONS = (
         watch=(
             "The table: which two rows are by far the largest beside T?",
             "The bars: which of the three boards is too small?",
-            "“What it costs in accuracy”: how much is lost with |T| = {size}, and against what?",
+            "“Accuracy”: how much is lost with |T| = {size}, and against what?",
         ),
         question="The paper fits the STM32F401 by lowering the sampling rate. Is there a way to keep the full rate?",
         change="The sound is streamed window by window now, and each number of T takes one byte. What has shrunk, and "
