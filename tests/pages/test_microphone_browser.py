@@ -143,7 +143,7 @@ def test_teach_say_correct_drift_and_alarm_by_voice(server, tmp_path):  # noqa: 
         page.get_by_role("button", name="Change something").click()
         choose(page, "What is to change?", "A simulated fault")
         page.get_by_role("button", name="Begin").click()
-        page.get_by_text("From now on every take goes through “wrong sample rate”").wait_for()
+        page.get_by_text("From now on every take gets the effect “wrong sample rate”").wait_for()
         page.get_by_text("the alarm is not to be expected before").wait_for()
         page.get_by_text("Tell me what to say").click()
         page.get_by_label("Hands-free").check()
