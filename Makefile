@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: run classroom test test-slow notebooks notebooks-refresh firmware-test arm-tools lint bench screenshots browser \
-	lock check capymoa-test clean
+	lock check capymoa-test forgetting clean
 
 run: $(VENV)/.run
 	$(BIN)/python -m pages.shell.serve
@@ -61,6 +61,11 @@ lock: $(VENV)/bin/python
 	{ grep -v '^torch' requirements.txt; printf '%s\n' $(TORCH_NEEDS); } | $(BIN)/uv pip compile - --quiet --universal \
 		--python-version 3.11 --fork-strategy fewest --generate-hashes --no-annotate --custom-compile-command "make lock" \
 		--output-file requirements.lock
+
+# The study "when does forgetting pay", with 20 runs; the Paper page and notebook 8 show its result.
+forgetting: $(VENV)/.dev
+	$(BIN)/python -m tmlcd_core forgetting --out results/forgetting
+	cp results/forgetting/forgetting.json data/paper/
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

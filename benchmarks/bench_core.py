@@ -21,7 +21,7 @@ from tmlcd_core.knn import distance_cache
 from tmlcd_core.learners import IncrementalKNN, StreamLearner
 
 CLASSES, FEATURES, INITIAL, STREAM = 5, 715, 500, 7500
-SIZE = 100 * CLASSES  # the paper's maximum size and window
+SIZE = 100 * CLASSES  # the paper's bound of |T| and window size
 
 
 def class_change(n: int, d: int = FEATURES, separation: float = 0.14, seed: int = 0) -> tuple[np.ndarray, ...]:

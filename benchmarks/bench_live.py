@@ -13,7 +13,7 @@ from tmlcd_core.live import LiveSession, warm_up
 
 RATE = 48_000  # Hz, what a browser records at
 WORDS, TAKES, TURNS = 5, 10, 40
-LIMIT = 50.0  # ms per answer
+LIMIT = 60.0  # ms per answer
 
 
 def recording(rng: np.random.Generator) -> np.ndarray:

@@ -58,7 +58,7 @@ def on_screen(folder: Path) -> list[float]:
             times.append(float(page.evaluate(SHOWN, recorder)))
             page.locator("[data-test-script-state=notRunning]").wait_for()  # a visitor cannot click earlier either
             page.keyboard.press("2")
-            page.get_by_text("it was “no”").wait_for()
+            page.get_by_text("the word was “no”").wait_for()
         return times
 
 

@@ -4,8 +4,11 @@
 """
 
 import csv
-import re
+import json
+import textwrap
 from pathlib import Path
+
+from tmlcd_core.paper.findings import claim_counts, shipped_findings
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPER = ROOT / "data" / "paper"
@@ -18,56 +21,36 @@ ROWS = (  # row title, classifier, column, format
     ("SVM", "SVM", "accuracy", ".3f"),
     ("support vectors", "SVM", "samples", ".0f"),
     ("NN-FC1", "NN-FC1", "accuracy", ".3f"),
-    ("NN-FC1 on centred features", "NN-FC1, centred", "accuracy", ".3f"),
 )
 COLUMNS = {"accuracy": "paper", "samples": "paper's samples"}
 CLASSES = ("2", "3", "5")
+WIDTH = 135  # characters of a line of the README
 
 
 def results() -> str:
-    """Return Table 1 for speech and the paragraph on the paper's claims, as Markdown."""
+    """Return Table 1 for speech, the findings and the number of claims that hold, as Markdown."""
     with (PAPER / "table1.csv").open(encoding="utf-8") as file:
         found = {(r["classes"], r["classifier"]): r for r in csv.DictReader(file) if r["data"] == "speech"}
     lines = ["| | " + " | ".join(f"{n} classes" for n in CLASSES) + " |", "|---" * (len(CLASSES) + 1) + "|"]
     for words, classifier, column, form in ROWS:
         cells = [found[n, classifier] for n in CLASSES]
-        shown = [f"{float(c[column]):{form}} ({c[COLUMNS[column]]})" for c in cells]
+        shown = [
+            f"{float(c[column]):{form}}, {float(c[f'code {column}']):{form}} ({c[COLUMNS[column]]})" for c in cells
+        ]
         lines.append(f"| {words} | " + " | ".join(shown) + " |")
     return "\n".join(lines) + "\n\n" + claims() + "\n"
 
 
 def claims() -> str:
-    """Return the paragraph on the paper's claims, as Markdown."""
-    with (PAPER / "claims.csv").open(encoding="utf-8") as file:
-        found = {row["claim"]: row for row in csv.DictReader(file)}
-    holding = sum(row["verdict"] == "holds" for row in found.values())
-    fastest = measured(found["hybrid-fastest"]["measured"])
-    over = {who: [v for name, v in fastest.items() if name.endswith(f"over {who}")] for who in ("active", "cit")}
-    noticed = measured(found["noise-undetected"]["measured"])
-    small, slow = (measured(found[claim]["measured"]) for claim in ("small-gap", "slow-gap"))
-    text = f"""\
-The paper's Section 7 makes {len(found)} statements that can be tested; {holding} hold here. The page *Paper* and
-`data/paper/claims.csv` list all of them with the measured values. Among those that do not hold, all with h = 25:
-- Hybrid recovers faster than Active, but not faster than CIT: its accuracy in the 500 samples after a change is
-  {span(over["active"])} above Active's and {span([-v for v in over["cit"]])} below CIT's.
-- The noise is detected in {noticed["active"]:.0%} (Active) and {noticed["hybrid"]:.0%} (Hybrid) of the runs.
-- 4,410 Hz costs no accuracy beyond |T| = 50: with 2 and 3 classes it loses {slow["2 classes"]:.3f} and
-  {slow["3 classes"]:.3f}; |T| = 50 alone loses {small["2 classes"]:.3f} and {small["3 classes"]:.3f}."""
-    return text.replace("%", " %")
+    """Return the findings and the number of claims that hold, as Markdown."""
+    found = json.loads((PAPER / "reproduction.json").read_text(encoding="utf-8"))
+    paragraphs = [f"{n}. **{one.title}.** {one.text}" for n, one in enumerate(shipped_findings(PAPER), 1)]
+    return "\n".join(map(_wrapped, [f"{claim_counts(found)} The findings:", *paragraphs]))
 
 
-def measured(text: str) -> dict[str, float]:
-    """Parse the means from a claim's column "measured".
-
-    >>> measured("2 classes: 0.080 ± 0.020; a, over b: -1.5 ± 1")
-    {'2 classes': 0.08, 'a, over b': -1.5}
-    """
-    return {name: float(mean) for name, mean in re.findall(r"([^;]+?): (-?[\d.]+) ± [\d.]+(?:; )?", text)}
-
-
-def span(values: list[float]) -> str:
-    """Return "smallest to largest" with three decimals."""
-    return " to ".join(f"{round(value, 3) + 0.0:.3f}" for value in (min(values), max(values)))  # no -0.000
+def _wrapped(text: str) -> str:
+    indent = "   " if text[0].isdigit() else ""
+    return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def main() -> None:

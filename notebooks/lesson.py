@@ -1,4 +1,4 @@
-"""What the notebooks share: the library on the path, and how many runs they make."""
+"""Code shared by the notebooks: the library on the path, and the number of repetitions."""
 
 import os
 import sys
@@ -10,5 +10,5 @@ if str(ROOT) not in sys.path:
 
 
 def runs(full: int, fast: int) -> int:
-    """How often to repeat something: `fast` where TMLCD_FAST is set, as in the tests."""
+    """Return the number of repetitions: `fast` if TMLCD_FAST is set, as in the tests."""
     return fast if os.environ.get("TMLCD_FAST") else full

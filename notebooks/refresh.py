@@ -1,4 +1,4 @@
-"""Run the notebooks and store what they show: `python notebooks/refresh.py [NUMBER …]`."""
+"""Run the notebooks and store their outputs: `python notebooks/refresh.py [NUMBER …]`."""
 
 import sys
 import time
@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 
 FOLDER = Path(__file__).resolve().parent
 NOTEBOOKS = sorted(FOLDER.glob("[0-9]*.ipynb"))
-# Whose kernel ran it, and when, is no part of a notebook.
+# Kernel and time of the run are not stored.
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -23,11 +23,11 @@ STATE = "application/vnd.jupyter.widget-state+json"
 
 
 class Client(NotebookClient):
-    """A client that looks again for a reply which its event loop has overlooked.
+    """Notebook client that polls for replies that its event loop has missed.
 
-    While a slider's first picture is made, states of widgets go out on the socket on which
-    the reply comes in; what arrives meanwhile raises no event, and nbclient waits for it until
-    its timeout.
+    While a slider draws its first picture, widget states are sent on the socket that receives
+    the reply. A message that arrives meanwhile raises no event, and nbclient would wait for it
+    until its timeout.
     """
 
     async def async_start_new_kernel_client(self) -> Any:
@@ -48,7 +48,7 @@ class Client(NotebookClient):
 
 
 def execute(notebook: NotebookNode) -> NotebookNode:
-    """The notebook with fresh outputs, tidied."""
+    """Run a notebook and return it with new, tidied outputs."""
     client = Client(
         notebook,
         timeout=300,
@@ -61,7 +61,7 @@ def execute(notebook: NotebookNode) -> NotebookNode:
 
 
 def tidy(notebook: NotebookNode) -> NotebookNode:
-    """Only what a reader needs; a widget gives way to what it shows first."""
+    """Remove metadata that readers do not need; replace a widget by its first output."""
     widgets = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
     notebook.metadata = nbformat.from_dict(METADATA)
     for number, cell in enumerate(notebook.cells, 1):
@@ -74,7 +74,7 @@ def tidy(notebook: NotebookNode) -> NotebookNode:
 
 
 def _joined(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
-    """The outputs, with printed text in one piece however often the kernel has flushed it."""
+    """Return the outputs with consecutive printed text merged."""
     found: list[NotebookNode] = []
     for output in outputs:
         printed = output.output_type == "stream"

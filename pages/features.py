@@ -73,7 +73,7 @@ def choose_starts(medium: Medium) -> list[Start]:
 
 
 def compared(ways: list[viz.Way], medium: Medium) -> str:
-    """Describe the distance between two feature vectors (Markdown)."""
+    """Return the distance between two feature vectors as a sentence (Markdown)."""
     if ways[0].filter != ways[1].filter:
         return "Each filter detects a different pattern. With two filters, a sample has twice as many features."
     apart = viz.distance(*ways)

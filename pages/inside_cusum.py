@@ -1,151 +1,20 @@
-"""Inside CUSUM page: the state of the change-detection test at a chosen sample of a run."""
+"""Inside CUSUM page: the state of the test at one sample, and detectors compared at one false-alarm rate."""
 
-from typing import Any
-
-import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
-from pages.components.player import player
-from pages.shell.url_widgets import checked, faults_as_messages
+from pages.views.inside_cusum import compare_detectors, inside_test
 from pages.views.lessons.own import make_lesson, show_lesson
-from tmlcd_core.detectors import ThresholdRow, calibrate_threshold, threshold_table
-from tmlcd_core.viz import cusum, showcase
-from tmlcd_core.viz.palette import LEARNERS
 
-SIMULATED = "Simulated stream"
-RUNS = (SIMULATED, LEARNERS["active"].name, LEARNERS["hybrid"].name)
-LENGTH = 1500  # samples of a simulated run
-CONFIG = {"displaylogo": False}
-HORIZON = 1000  # samples within which a false alarm is counted
-PANEL_HEIGHT = 100  # px: slider and player together fit a window of 1280x720
-LEVELS = tuple(float(h) for h in range(1, 101))  # thresholds of the slider and of the simulation
-
-
-@st.cache_resource(max_entries=64, show_spinner="Simulating 10,000 streams with and without a change …")
-def trade_off(before: float, after: float, batch: int, warmup: int, direction: str) -> list[ThresholdRow]:
-    return threshold_table(before, after, batch, warmup, HORIZON, LEVELS, direction)
-
-
-@st.cache_data(max_entries=64, show_spinner="Simulating 20,000 streams without a change …")
-def calibrated(before: float, batch: int, warmup: int, direction: str) -> float:
-    return calibrate_threshold(before, batch, warmup, HORIZON, 0.01, direction)
-
-
-def simulated(before: float, after: float, change: int, seed: int) -> NDArray[np.bool_]:
-    return np.random.default_rng(seed).random(LENGTH) < np.where(np.arange(LENGTH) < change, before, after)
-
-
-# `text` is the cache key of the next three functions: it contains the run and the settings of the test.
-@st.cache_resource(max_entries=64, show_spinner=False)
-def replayed(text: str, _correct: NDArray[np.bool_], _settings: dict[str, Any]) -> cusum.CusumReplay:
-    return cusum.replay(_correct, **_settings)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def look_inside(text: str, time: int, _correct: NDArray[np.bool_], _settings: dict[str, Any]) -> None:
-    """Show every sum that the test compares after one sample."""
-    st.subheader(f"After sample {time}")
-    state = cusum.state_at(_correct, time, **_settings)
-    if state is None:
-        st.info("There is no sum yet: the test is still estimating υ₀ or filling its first batch.")
-        return
-    j, column = state.best
-    left, right = st.columns(2)
-    batches = f"{len(state.hits)} batch{'es' * (len(state.hits) > 1)}"
-    best = (
-        f"S = {state.matrix.max():.1f} for a change at sample {state.starts[j]} "
-        f"to υ₁ = {state.test.candidates[column]:.3f}."
-    )
-    with left:
-        st.markdown(
-            f"υ₀ = {state.test.accuracy_before:.3f}, {batches} since sample {state.start}, "
-            f"{len(state.test.candidates)} candidates υ₁."
-        )
-        told = f"Heat map of S for every start j and candidate υ₁. Maximum: {best}"
-        st.plotly_chart(cusum.matrix_figure(state), key="matrix", config=CONFIG, alt=told)
-        st.caption(f"S for every start j and candidate υ₁. The diamond is the maximum: {best}")
-    with right:
-        st.markdown("Batches for the υ₁ of the maximum. The largest *S* equals the newest *G*.")
-        table = cusum.batch_table(state)
-        sums = {name: st.column_config.NumberColumn(format="%.2f") for name in table if table[name].dtype.kind == "f"}
-        st.dataframe(table, hide_index=True, height=400, column_config=sums)
-    cells = [*st.columns(2), *st.columns(2)]
-    for cell, (name, formula) in zip(cells, cusum.formulas(state), strict=True):
-        cell.caption(name)
-        cell.latex(formula)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def show_price(text: str, threshold: float, before: float, after: float, _rows: list[ThresholdRow]) -> None:
-    """Show false-alarm rate and detection delay against the threshold."""
-    row = nearest(_rows, threshold)
-    st.subheader("False alarms and delay for each threshold")
-    told = (
-        f"10,000 simulated streams with accuracy {before:g}: without a change (left), and with a change to {after:g} "
-        f"after the warm-up (right). At h = {threshold:g}: {row.false_alarm_rate:.1%} false alarms and "
-        f"{row.missed:.1%} missed changes within {HORIZON:,} samples."
-    )
-    st.plotly_chart(cusum.threshold_figure(_rows, threshold), key="price", config=CONFIG, alt=told)
-    st.caption(told)
-
-
-def nearest(rows: list[ThresholdRow], threshold: float) -> ThresholdRow:
-    return rows[int(np.argmin(np.abs(np.array(LEVELS) - threshold)))]
-
+TABS = ["Inside the test", "Compare detectors"]
 
 st.title("Inside CUSUM")
 show_lesson()
-st.markdown(
-    "The test asks: could the accuracy have changed at some earlier point? *g* is the strength of the best evidence; "
-    "when it reaches *h*, the alarm goes off. Pause, step or drag the slider to see the numbers at that sample."
-)
-with st.sidebar:
-    run = checked(st.selectbox, "Run", RUNS, key="run", help="The hits and misses that the test reads.")
-    if run == SIMULATED:
-        before = checked(
-            st.slider, "Accuracy before", 0.5, 0.99, 0.9, 0.01, key="before", help="υ₀, before the change."
-        )
-        after = checked(st.slider, "Accuracy after", 0.05, 0.99, 0.7, 0.01, key="after", help="υ₁, after the change.")
-        change = checked(st.slider, "Change at sample", 150, 1400, 700, 50, key="at", help="Sample of the true change.")
-        seed = checked(st.number_input, "Seed", 0, 9999, 0, key="seed", help="The same seed gives the same run.")
-        learner, correct = SIMULATED, simulated(before, after, change, int(seed))
-    else:
-        learner = next(key for key, look in LEARNERS.items() if look.name == run)
-        home = showcase.load()
-        change = home.changes[0]
-        correct = np.asarray(home.correct[learner])
-        before, after = round(float(correct[:change].mean()), 2), round(float(correct[change:].mean()), 2)
-        st.caption("The run on Home. A new threshold repeats the test on the recorded hits and misses of this learner.")
-    batch = checked(st.slider, "Batch (n)", 10, 100, 50, 10, key="n", help="Samples per batch.")
-    warmup = checked(st.slider, "Warm-up (ξ)", 20, 300, 100, 20, key="xi", help="Samples used to estimate υ₀.")
-    only_drops = checked(st.toggle, "Only drops", False, key="drops", help="Test only accuracies below υ₀ (Hybrid).")
-direction = "down" if only_drops else "both"
-
-choose, prices = st.columns([2, 3], vertical_alignment="center")
-with choose:
-    threshold = checked(
-        st.slider, "Alarm level (h)", 1.0, 100.0, 25.0, 1.0, key="h", format="%g", help="The alarm goes off when g ≥ h."
-    )
-
-with faults_as_messages():
-    settings = {"threshold": threshold, "batch": batch, "warmup": warmup, "direction": direction}
-    text = repr((correct.tobytes(), settings))
-    said = replayed(text, correct, settings)
-    shown = cusum.replay_run(learner, correct, said, threshold, change)
-    start = said.alarms[0] if said.alarms else len(correct) - 1
-    time = player(shown, "cusum", start=start, height=PANEL_HEIGHT, reports=True)
-    with prices.container(horizontal=True, key="prices"):
-        rows = trade_off(before, after, batch, warmup, direction)
-        row = nearest(rows, threshold)
-        level = calibrated(before, batch, warmup, direction)
-        share = f"Share of streams without a change that raise an alarm within {HORIZON:,} samples."
-        st.metric("False alarms", f"{row.false_alarm_rate:.1%}", help=share, width="content")
-        delay = f"From a change ({before:g} to {after:g}) to its alarm, if it comes within {HORIZON:,} samples."
-        mean = "none" if np.isnan(row.mean_delay) else f"{row.mean_delay:.0f}"
-        st.metric("Mean delay (samples)", mean, help=delay, width="content")
-        advice = f"Gives at most 1 % false alarms within {HORIZON:,} samples (`calibrate_threshold`)."
-        st.metric("Threshold for 1 % false alarms", f"{level:.1f}", help=advice, width="content")
-    look_inside(text, start if time is None else time, correct, settings)
-    show_price(repr((batch, warmup, direction)), threshold, before, after, rows)
+# Only the open tab is drawn; the address names it.
+inside, compared = st.tabs(TABS, key="part", bind="query-params")
+if inside.open:
+    with inside:
+        inside_test.show()
+if compared.open:
+    with compared:
+        compare_detectors.show()
 make_lesson("inside-cusum")

@@ -11,21 +11,21 @@ TITLES = tuple(lesson.title for lesson in LESSONS)
 
 def guide(lesson: Lesson) -> None:
     """Show a lesson: experiment, what to watch, question, variation and answer."""
-    st.markdown(f"*{lesson.told(lesson.about)}*")
+    st.markdown(f"*{lesson.with_facts(lesson.about)}*")
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("Watch", anchor=False)
         st.link_button("Start experiment", lesson.first_link, icon=":material/open_in_new:")
-        st.markdown("\n".join(f"1. {lesson.told(line)}" for line in lesson.watch))
+        st.markdown("\n".join(f"1. {lesson.with_facts(line)}" for line in lesson.watch))
         st.subheader("Question", anchor=False)
-        st.markdown(f"**{lesson.told(lesson.question)}**")
+        st.markdown(f"**{lesson.with_facts(lesson.question)}**")
     with right:
         st.subheader("Change", anchor=False)
         st.link_button("Start variation", lesson.second_link, icon=":material/open_in_new:")
-        st.markdown(lesson.told(lesson.change))
+        st.markdown(lesson.with_facts(lesson.change))
         st.subheader("Answer", anchor=False)
         with st.expander("Show answer", icon=":material/lightbulb:", key=f"answer {lesson.title}"):
-            st.markdown(lesson.told(lesson.answer))
+            st.markdown(lesson.with_facts(lesson.answer))
 
 
 st.title("Lessons")

@@ -3,7 +3,7 @@
 import streamlit as st
 
 st.title("Microphone")
-st.markdown("Teach it a few words, let it listen, then change what they mean: it notices, forgets and adapts.")
-with st.spinner("Getting ready; the first time takes some seconds …", show_time=False):
+st.markdown("Teach a few words by voice, then change their meaning: the learners detect the change and adapt.")
+with st.spinner("Loading; the first time takes a few seconds …", show_time=False):
     from pages.views.microphone.page import show  # imports scikit-learn and numba, so after the text
 show()

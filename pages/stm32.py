@@ -36,6 +36,7 @@ CONFIG = {"displaylogo": False, "displayModeBar": False}
 
 @st.cache_data(max_entries=32, show_spinner="Fitting a Hybrid Tiny kNN and writing it as C …")
 def project(configuration: FirmwareConfiguration, target: Board) -> tuple[bytes, str]:
+    """Return the example's C project as a zip, and a sentence about it."""
     with one_at_a_time("a C project", silent) as tell:
         firmware, about = export_example(configuration, target, tell)
     return firmware.zip(), f"Fitted on {about}. {firmware.in_words()}."
@@ -91,6 +92,7 @@ def times(case: str) -> None:
 
 @st.cache_data(max_entries=1, show_spinner=False)
 def paper_times() -> None:
+    """Show the paper's Table 3."""
     st.caption("The paper's Table 3 as printed, in milliseconds. The STM32F401 runs at 4,410 Hz.")
     rows = viz.paper_times()
     table(rows, *list(rows)[1:])

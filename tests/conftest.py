@@ -1,4 +1,4 @@
-"""For several tests: seeded streams of Gaussian classes, and a server to fetch files from."""
+"""Fixtures for several tests: seeded streams of Gaussian classes, and a local file server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def gaussian_stream(n0=60, n=400, d=6, classes=3, separation=1.2, change=None, s
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Features that tests make do not go into the user's cache."""
+    """Keep the features of tests out of the user's cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMLCD_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield tmp_path_factory.getbasetemp()
@@ -47,7 +47,7 @@ def make_stream():
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
-    """The address of a server on this machine for what is in `served`."""
+    """Address of a local server for the files in `served`."""
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *args: object) -> None:
@@ -63,10 +63,3 @@ def server(tmp_path: Path) -> Iterator[str]:
         Thread(target=httpd.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{httpd.server_address[1]}/"
         httpd.shutdown()
-
-
-def pytest_collection_modifyitems(items):
-    """A browser on a busy machine may miss a click; what fails three times in a row is a fault."""
-    for item in items:
-        if item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.flaky(reruns=2))

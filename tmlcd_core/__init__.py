@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tmlcd_core.errors import AudioError, ConfigError, DataError, ExportError, MissingPackageError, TmlcdError
     from tmlcd_core.experiments import Experiment, prequential
     from tmlcd_core.knn import TinyKNN, condense
-    from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, Trace
+    from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, Tandem, Trace
 
 __version__ = "0.1.0"
 
@@ -22,7 +22,7 @@ _HOMES = {
     "errors": ("AudioError", "ConfigError", "DataError", "ExportError", "MissingPackageError", "TmlcdError"),
     "experiments": ("Experiment", "prequential"),
     "knn": ("TinyKNN", "condense"),
-    "learners": ("ActiveTinyKNN", "CondensingInTime", "HybridTinyKNN", "Trace"),
+    "learners": ("ActiveTinyKNN", "CondensingInTime", "HybridTinyKNN", "Tandem", "Trace"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -37,6 +37,7 @@ __all__ = [
     "GeneralizedCusum",
     "HybridTinyKNN",
     "MissingPackageError",
+    "Tandem",
     "TinyKNN",
     "TmlcdError",
     "Trace",

@@ -13,7 +13,7 @@ def run() -> NoReturn:
 
     raise_on_interrupt()
     code = main()
-    leave_on_interrupt(told=code == INTERRUPTED)  # while the interpreter shuts down
+    leave_on_interrupt(reported=code == INTERRUPTED)  # while the interpreter shuts down
     sys.exit(code)
 
 

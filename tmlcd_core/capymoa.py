@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tmlcd_core.learners import HybridTinyKNN, StreamLearner
+from tmlcd_core.learners import HybridTinyKNN, StreamLearner, Tandem
 from tmlcd_core.learners.online_start import OnlineStart
 from tmlcd_core.optional_packages import require
 
@@ -21,7 +21,7 @@ __all__ = ["TinyKNNClassifier"]
 
 
 class TinyKNNClassifier(Classifier):
-    """CapyMOA classifier that wraps a kNN learner of `tmlcd_core`.
+    """CapyMOA classifier that wraps a learner of `tmlcd_core`.
 
     It gives the same predictions as the learner fitted to the first `initial` instances. Classes are CapyMOA's label
     indices.
@@ -31,7 +31,7 @@ class TinyKNNClassifier(Classifier):
     schema
         CapyMOA's schema of the stream, `stream.get_schema()`.
     learner
-        Any kNN learner of `tmlcd_core`, such as `ActiveTinyKNN()`; None means `HybridTinyKNN()`.
+        Any learner of `tmlcd_core`, such as `ActiveTinyKNN()` or `Tandem()`; None means `HybridTinyKNN()`.
     initial
         Number of instances of the configuration stage: all are stored, then condensed.
 
@@ -46,7 +46,7 @@ class TinyKNNClassifier(Classifier):
     74.6
     """
 
-    def __init__(self, schema: Any, learner: StreamLearner | None = None, initial: int = 100):
+    def __init__(self, schema: Any, learner: StreamLearner | Tandem | None = None, initial: int = 100):
         learner = HybridTinyKNN() if learner is None else learner
         super().__init__(schema, random_seed=getattr(learner, "random_state", 0))
         self._name = type(learner).__name__
@@ -56,7 +56,7 @@ class TinyKNNClassifier(Classifier):
         return self._name
 
     @property
-    def learner(self) -> StreamLearner | None:
+    def learner(self) -> StreamLearner | Tandem | None:
         """The wrapped learner with its T, statistic and alarm; None before the first instance."""
         return self._online.learner
 

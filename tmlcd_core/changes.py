@@ -6,7 +6,7 @@ All these metrics are computed here: `evaluate`, the player's table, the command
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -197,8 +197,27 @@ def judge(
     return Judgement(raised, false, tuple(outcomes))
 
 
+def agreements(alarms: Mapping[str, Iterable[int]], within: int = TAPS) -> list[tuple[int, tuple[str, ...]]]:
+    """Return where several learners raise an alarm near each other: first sample, and the learners in order of alarm.
+
+    Alarms form a group as long as each follows the one before within `within` samples. Without known changes, alarms
+    of different learners at the same time are the best hint at a real change.
+
+    >>> agreements({"active": [100, 900], "hybrid": [150, 2000], "cit": []})
+    [(100, ('active', 'hybrid'))]
+    """
+    groups: list[list[tuple[int, str]]] = []
+    for alarm in sorted((int(sample), name) for name, samples in alarms.items() for sample in samples):
+        if groups and alarm[0] - groups[-1][-1][0] <= within:
+            groups[-1].append(alarm)
+        else:
+            groups.append([alarm])
+    found = [(group[0][0], tuple(dict.fromkeys(name for _, name in group))) for group in groups]
+    return [(sample, names) for sample, names in found if len(names) > 1]
+
+
 def mean(values: ArrayLike) -> float:
-    """Return the mean; nan if there are no values."""
+    """Return the mean of values (n,); nan if n is 0."""
     array = np.asarray(values, np.float64)
     return float(array.mean()) if array.size else math.nan
 

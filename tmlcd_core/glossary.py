@@ -1,4 +1,4 @@
-"""The words and symbols that the pages, the documentation and the code share, each with one meaning."""
+"""Glossary: words and symbols shared by pages, documentation and code, each with one meaning."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Term(NamedTuple):
-    """A word, the paper's symbol for it if there is one, and what it means in one sentence."""
+    """A word, the paper's symbol if there is one, and its meaning in one sentence."""
 
     word: str
     symbol: str
@@ -14,34 +14,42 @@ class Term(NamedTuple):
 
 
 GLOSSARY: tuple[Term, ...] = (
-    Term("class", "", "What a sample is to be recognised as: a word, a kind of picture, a cloud of points."),
-    Term("label", "", "The class that a sample is said to be of; after a drift it may be another one than before."),
-    Term("number of classes", "λ", "How many classes a stream begins with."),
-    Term("concept", "", "Which class of the data stands behind each label, and what disturbs it."),
-    Term("drift", "", "The change from one concept to the next, at once or little by little."),
-    Term("learner", "", "A classifier that learns from a stream: it predicts a sample, then is told its label."),
-    Term("training set", "T", "The labelled samples that a kNN keeps and asks; |T| is how many they are."),
+    Term("class", "", "One of the categories to recognise: a word, a kind of image, a cluster of points."),
+    Term("label", "", "The class assigned to a sample. After a drift the same content may have another label."),
+    Term("number of classes", "λ", "Number of classes at the start of a stream."),
+    Term("concept", "", "The class of the data behind each label, and the disturbance of the samples."),
+    Term("drift", "", "The change from one concept to the next, abrupt or gradual."),
+    Term("learner", "", "A classifier that learns from a stream: it predicts each sample, then learns its label."),
+    Term("initial samples", "", "Labelled samples on which a learner is fitted before the stream starts."),
+    Term("training set", "T", "The labelled samples that a kNN stores; |T| is their number."),
+    Term(
+        "bound",
+        "p, ϖ",
+        "Largest |T| (`max_size`): p for Condensing-in-Time, ϖ for Hybrid. The oldest samples leave first.",
+    ),
     Term("history window", "W", "The newest samples, from which Active rebuilds T after an alarm."),
-    Term("window size", "ϖ", "How many samples W holds; for Hybrid the largest |T|."),
-    Term("bound", "p", "The largest |T| of Condensing-in-Time; the oldest samples go first."),
-    Term("neighbours", "k", "How many stored samples vote on a prediction; usually √|T|, rounded up."),
-    Term("CUSUM test", "", "The change-detection test: it watches whether the predictions are correct."),
-    Term("batch", "n", "How many predictions the test counts at a time."),
-    Term("warm-up", "ξ", "How many predictions the test uses to estimate the accuracy before a change."),
-    Term("statistic", "g", "The strength of the evidence that the accuracy has changed."),
-    Term("alarm level", "h", "The alarm is raised when g reaches it; also called threshold."),
-    Term("alarm", "", "The moment at which the test says that there was a change."),
-    Term("change point", "", "When the change happened, as the test estimates it at the alarm."),
+    Term("window size", "ϖ", "Number of samples in W."),
+    Term("neighbours", "k", "Number of stored samples that vote on a prediction; by default √|T|, rounded up."),
+    Term("detector", "", "A change-detection test on correct and wrong predictions, such as the CUSUM test."),
+    Term(
+        "CUSUM test", "", "The paper's detector: it compares the accuracy before and after each possible change point."
+    ),
+    Term("batch", "n", "Number of predictions that the CUSUM test counts at a time."),
+    Term("warm-up", "ξ", "Number of predictions used to estimate the accuracy before a change."),
+    Term("statistic", "g", "Strength of the evidence that the accuracy has changed."),
+    Term("alarm level", "h", "Value of g that raises the alarm; `threshold` in the code."),
+    Term("alarm", "", "The moment at which a detector reports a change."),
+    Term("change point", "", "Time of the change, as estimated at the alarm."),
     Term("condensing", "", "Keeping only the samples of T that are needed to classify the others (Hart's algorithm)."),
     Term("take", "", "One recording of one spoken word."),
 )
 
 
 def markdown_table() -> str:
-    """The glossary as a Markdown table.
+    """Return the glossary as a Markdown table.
 
     >>> markdown_table().splitlines()[2]
-    '| class | | What a sample is to be recognised as: a word, a kind of picture, a cloud of points. |'
+    '| class | | One of the categories to recognise: a word, a kind of image, a cluster of points. |'
     """
     rows = [f"| {term.word} | {term.symbol and term.symbol + ' '}| {term.meaning} |" for term in GLOSSARY]
     return "\n".join(["| word | symbol | meaning |", "|---|---|---|", *rows]).replace("|T|", r"\|T\|")

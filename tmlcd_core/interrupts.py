@@ -14,17 +14,17 @@ INTERRUPTED = 130  # exit code of a program that was ended by SIGINT (128 + 2)
 PATIENCE = 5.0  # s after which the process ends even if a library has suppressed the KeyboardInterrupt
 
 
-def leave_on_interrupt(told: bool = False) -> None:
+def leave_on_interrupt(reported: bool = False) -> None:
     """End the process immediately on Ctrl-C, for phases without clean-up: imports and shutdown.
 
     A KeyboardInterrupt raised during an import would print a traceback or look like another error. A process that
-    ignores SIGINT, such as a background job of a shell, continues to ignore it. Set `told` if the message is already
-    written.
+    ignores SIGINT, such as a background job of a shell, continues to ignore it. Set `reported` if the message is
+    already written.
     """
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, _leave_silently if told else _leave)
+        signal.signal(signal.SIGINT, _leave_silently if reported else _leave)
         if hasattr(signal, "SIGALRM"):
-            signal.signal(signal.SIGALRM, _leave_silently if told else _leave)
+            signal.signal(signal.SIGALRM, _leave_silently if reported else _leave)
 
 
 def raise_on_interrupt() -> None:

@@ -35,10 +35,13 @@ class Sample(NamedTuple):
     t: int
 
 
+Samples = list[Sample]
+
+
 class KNN:
     """The classifier K: the k nearest samples of T vote, by default k = ceil(sqrt(|T|)) with one vote each."""
 
-    def __init__(self, T: list[Sample], k: int | None = None, by_distance: bool = False):
+    def __init__(self, T: Samples, k: int | None = None, by_distance: bool = False):
         self.x = np.array([sample.x for sample in T], np.float64)
         self.labels, self.codes = np.unique([sample.y for sample in T], return_inverse=True)
         self.k = min(k or math.ceil(math.sqrt(len(T))), len(T))
@@ -55,27 +58,26 @@ class KNN:
         return self.labels[np.bincount(self.codes[nearest], votes).argmax()]
 
 
-Classifier = Callable[[list[Sample]], Callable[[NDArray], Any]]  # KNN, or anything that is built and called like it
+Classifier = Callable[[Samples], Callable[[NDArray], Any]]  # KNN, or anything that is built and called like it
 
 
-def condense(T: list[Sample], knn: Classifier = KNN) -> list[Sample]:
-    """Algorithm 2, Hart's condensed nearest neighbour: the samples of T that are needed, in their order."""
-    H, D = [0], list(range(1, len(T)))  # positions in T
+def condense(T: Samples, knn: Classifier = KNN) -> Samples:
+    """Algorithm 2, Hart's condensed nearest neighbour: return the samples of T that are needed, in their order."""
+    H = [0]  # positions in T
     K = knn([T[0]])
     modified = True
     while modified:
         modified = False
-        for i in list(D):
-            if K(T[i].x) != T[i].y:
-                D.remove(i)
+        for i in range(1, len(T)):
+            if i not in H and K(T[i].x) != T[i].y:
                 H.append(i)
                 K = knn([T[j] for j in H])
                 modified = True
     return [T[i] for i in sorted(H)]
 
 
-def cut_evenly(T: list[Sample], size: int) -> list[Sample]:
-    """At most `size` samples: the newest of each class, then the second newest, …; of the last round the newest."""
+def cut_evenly(T: Samples, size: int) -> Samples:
+    """Return at most `size` samples: the newest of each class, then the second newest, …; newer ones at last."""
     if size < len({sample.y for sample in T}):
         return T[-size:]
     newer = [sum(other.y == sample.y for other in T[i + 1 :]) for i, sample in enumerate(T)]
@@ -126,7 +128,7 @@ class Cusum:
         self.correct = []
 
     def log_likelihood_ratio(self, zeta: int) -> NDArray:
-        """Eq. 4: s of a batch with zeta correct predictions, for each candidate v1."""
+        """Return s of a batch with zeta correct predictions (Eq. 4), for each candidate v1."""
         n, v0, v1 = self.n, self.v0, self.v1
         u0, u1 = 1 - v0, 1 - v1
         return (
@@ -146,11 +148,12 @@ class Step(NamedTuple):
     t_r: int | None = None  # estimated change time, where the alarm was raised
 
 
+Steps = Iterator[Step]
 Stream = Iterable[tuple[NDArray, Any]]  # (x_t, y_t) for t = 1, 2, …
 
 
-def condensing_in_time(T: list[Sample], stream: Stream, p: int = UNBOUNDED, knn: Classifier = KNN) -> Iterator[Step]:
-    """Algorithm 3, Condensing-in-Time (CIT): misclassified samples join T, which holds at most p."""
+def condensing_in_time(T: Samples, stream: Stream, p: int = UNBOUNDED, knn: Classifier = KNN) -> Steps:
+    """Algorithm 3, Condensing-in-Time (CIT): yield a Step per sample; misclassified samples join T, at most p."""
     T = cut_evenly(condense(T, knn), p)
     K = knn(T)
     for t, (x, y) in enumerate(stream, start=1):
@@ -161,30 +164,25 @@ def condensing_in_time(T: list[Sample], stream: Stream, p: int = UNBOUNDED, knn:
         yield Step(prediction, len(T))
 
 
-def active_tiny_knn(
-    T: list[Sample], stream: Stream, window: int = 200, knn: Classifier = KNN, **test: Any
-) -> Iterator[Step]:
-    """Algorithm 4, Active Tiny kNN: an alarm rebuilds T from the window W of the newest samples."""
+def active_tiny_knn(T: Samples, stream: Stream, window: int = 200, knn: Classifier = KNN, **test: Any) -> Steps:
+    """Algorithm 4, Active Tiny kNN: yield a Step per sample; an alarm rebuilds T from W, the newest samples."""
     T = condense(T, knn)
     K = knn(T)
-    W: list[Sample] = []
+    W: Samples = []
     cusum = Cusum(**test)
     for t, (x, y) in enumerate(stream, start=1):
         prediction = K(x)
         W = [*W, Sample(x, y, t)][-window:]
         t_r = cusum.update(prediction == y, t)
-        if t_r is not None:  # change detected
-            novel = [sample for sample in W if sample.t >= t_r]
-            if len(novel) >= FEWEST_SAMPLES:
-                T = condense(novel, knn)
-                K = knn(T)
+        novel = [sample for sample in W if t_r is not None and sample.t >= t_r]  # empty without an alarm
+        if len(novel) >= FEWEST_SAMPLES:  # change detected
+            T = condense(novel, knn)
+            K = knn(T)
         yield Step(prediction, len(T), cusum.g, t_r)
 
 
-def hybrid_tiny_knn(
-    T: list[Sample], stream: Stream, max_size: int = 200, knn: Classifier = KNN, **test: Any
-) -> Iterator[Step]:
-    """Algorithm 5, Hybrid Tiny kNN: misclassified samples join T; an alarm drops those older than the change."""
+def hybrid_tiny_knn(T: Samples, stream: Stream, max_size: int = 200, knn: Classifier = KNN, **test: Any) -> Steps:
+    """Algorithm 5, Hybrid Tiny kNN: yield a Step per sample; errors join T, an alarm drops those before the change."""
     T = cut_evenly(condense(T, knn), max_size)
     K = knn(T)
     cusum = Cusum(**test, only_drops=True)  # a rise of the accuracy comes from the passive update
@@ -194,18 +192,17 @@ def hybrid_tiny_knn(
             T = [*T, Sample(x, y, t)][-max_size:]
             K = knn(T)
         t_r = cusum.update(prediction == y, t)
-        if t_r is not None:  # change detected
-            novel = [sample for sample in T if sample.t >= t_r]
-            if len(novel) >= FEWEST_SAMPLES:
-                T = novel
-                K = knn(T)
+        novel = [sample for sample in T if t_r is not None and sample.t >= t_r]  # empty without an alarm
+        if len(novel) >= FEWEST_SAMPLES:  # change detected
+            T = novel
+            K = knn(T)
         yield Step(prediction, len(T), cusum.g, t_r)
 
 
 def run(
-    algorithm: Callable[..., Iterator[Step]], X0: NDArray, y0: NDArray, X: NDArray, y: NDArray, **parameters: Any
+    algorithm: Callable[..., Steps], X0: NDArray, y0: NDArray, X: NDArray, y: NDArray, **parameters: Any
 ) -> SimpleNamespace:
-    """Run an algorithm over a stream (X, y) from initial samples (X0, y0); returns the arrays of `tmlcd_core.Trace`."""
+    """Return the arrays of `tmlcd_core.Trace`: fit on X0 (m, d), y0 (m,), then run over X (n, d), y (n,)."""
     X0, X = np.asarray(X0, np.float32), np.asarray(X, np.float32)  # features are stored as on the device
     T = [Sample(x, label, 0) for x, label in zip(X0, y0, strict=True)]
     steps = list(algorithm(T, zip(X, y, strict=True), **parameters))

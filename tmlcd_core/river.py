@@ -22,7 +22,7 @@ from tmlcd_core.optional_packages import require
 require("river")
 from river import base  # noqa: E402
 
-__all__ = ["ActiveTinyKNN", "CondensingInTime", "GeneralizedCusum", "HybridTinyKNN"]
+__all__ = ["ActiveTinyKNN", "CondensingInTime", "GeneralizedCusum", "HybridTinyKNN", "Tandem"]
 
 
 class StreamClassifier(base.Classifier):
@@ -37,7 +37,7 @@ class StreamClassifier(base.Classifier):
         self._columns: dict[Any, int] = {}
         self._online = OnlineStart(self._new_learner(), initial)
 
-    def _new_learner(self) -> learners.StreamLearner:
+    def _new_learner(self) -> learners.StreamLearner | learners.Tandem:
         raise NotImplementedError
 
     @property
@@ -45,7 +45,7 @@ class StreamClassifier(base.Classifier):
         return True
 
     @property
-    def learner(self) -> learners.StreamLearner | None:
+    def learner(self) -> learners.StreamLearner | learners.Tandem | None:
         """The wrapped learner with its T, statistic and alarm; None before the first sample."""
         return self._online.learner
 
@@ -223,6 +223,51 @@ class HybridTinyKNN(StreamClassifier):
         return learners.HybridTinyKNN(
             self.max_size, self.threshold, self.batch, self.warmup, self.k, self.weights, self.condense,
             self.add_probability, _change_detector(self.detector, "down"), self.seed,
+        )  # fmt: skip
+
+
+class Tandem(StreamClassifier):
+    """Tandem: two linear layers and a ring of byte samples share a fixed number of bytes.
+
+    Parameters
+    ----------
+    max_size, max_bytes, threshold, batch, warmup
+        As in `tmlcd_core.Tandem`.
+    detector
+        A detector in the place of CUSUM: one of river's, such as `river.drift.ADWIN()`, or a `ChangeDetector`.
+    initial
+        Samples of the configuration stage, which sets the mean and the range of the features.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> model = preprocessing.StandardScaler() | Tandem()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 88.87%
+    """
+
+    def __init__(
+        self,
+        max_size: int | None = 200,
+        max_bytes: int | None = None,
+        threshold: float = 25.0,
+        batch: int = 50,
+        warmup: int = 100,
+        detector: Any = None,
+        initial: int = 100,
+    ):
+        self.max_size = max_size
+        self.max_bytes = max_bytes
+        self.threshold = threshold
+        self.batch = batch
+        self.warmup = warmup
+        self.detector = detector
+        super().__init__(initial)
+
+    def _new_learner(self) -> learners.Tandem:
+        return learners.Tandem(
+            self.max_size, self.max_bytes, self.threshold, self.batch, self.warmup,
+            _change_detector(self.detector, "down"),
         )  # fmt: skip
 
 

@@ -27,17 +27,20 @@ class BackgroundCommand:
     ----------
     what : str
         Name of the command in messages to the visitor.
+    out, answer : str
+        Value of the command's option `--out`, and the JSON file that it writes; both inside the temporary folder.
     """
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, out: str = "out", answer: str = "out/reproduction.json") -> None:
         self.process: subprocess.Popen | None = None
+        self.out, self.answer = out, answer
         self.place = Computation(what, self.running, is_process=True)
         self._folder: tempfile.TemporaryDirectory | None = None
 
     @classmethod
-    def of_visitor(cls, what: str) -> "BackgroundCommand":
-        """Return this visitor's command of that name."""
-        return keep(what, lambda: cls(what))
+    def of_visitor(cls, what: str, *files: str) -> "BackgroundCommand":
+        """Return this visitor's command of that name; `files` are the parameters `out` and `answer`."""
+        return keep(what, lambda: cls(what, *files))
 
     @property
     def folder(self) -> Path:
@@ -60,7 +63,7 @@ class BackgroundCommand:
         if self.running():
             return
         claim(self.place)
-        command = [sys.executable, "-m", "tmlcd_core", *arguments, "--out", str(self.folder / "out")]
+        command = [sys.executable, "-m", "tmlcd_core", *arguments, "--out", str(self.folder / self.out)]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=log, start_new_session=True
@@ -93,7 +96,7 @@ class BackgroundCommand:
         """Return the JSON text that the command wrote; None if it has not finished successfully."""
         if self.process is None or self.process.poll() != 0:
             return None
-        path = self.folder / "out" / "reproduction.json"
+        path = self.folder / self.answer
         return path.read_text(encoding="utf-8") if path.exists() else None
 
     def controls(self, arguments: list[str]) -> None:

@@ -111,7 +111,7 @@ def claim(wanted: Computation) -> None:
 
 @contextmanager
 def one_at_a_time(what: str, progress: Progress) -> Iterator[Progress]:
-    """Wrap the progress of a computation in a script run: after LONG s it claims the visitor's slot, or is `Busy`."""
+    """Yield `progress` wrapped for a computation in a script run: after LONG s it claims the slot, or raises `Busy`."""
     started, inside = time.monotonic(), True
     wanted = Computation(what, lambda: inside)
 

@@ -40,7 +40,7 @@ PAGES = (
         "pages/inside_cusum.py",
         "inside-cusum",
         "Explore",
-        "Step through the change-detection test and see every number it compares.",
+        "Step through the CUSUM test and see every number it compares.",
     ),
     Page(
         "From sound to features",

@@ -1,4 +1,4 @@
-"""Background preloading of the learners, so that the first visitor of a fresh server does not wait."""
+"""Background preloading of learners and speech network, so that the first visitor of a server does not wait."""
 
 import importlib
 import threading
@@ -13,18 +13,23 @@ page_shown = threading.Event()  # set by app.py
 
 
 def preload() -> None:
-    """Import what the Drift lab needs, and let every learner run once: compiled loops are read from their cache."""
+    """Import what the Drift lab needs, let every learner run once, then load the Microphone's speech network.
+
+    The run reads the compiled loops from their cache.
+    """
     with no_scripts():
         importlib.import_module(LOOKED_UP)
     for name in MODULES:
         importlib.import_module(name)
     from tmlcd_core.experiments import Experiment
+    from tmlcd_core.features.voice import load_best_voice
 
     Experiment("points", per_class=100, train=20).run()
+    load_best_voice()
 
 
 def start_preloading() -> threading.Thread:
-    """Preload in a thread of its own, after the first page."""
+    """Preload in a new thread, after the first page; return the thread."""
 
     def wait_and_preload() -> None:
         page_shown.wait(PATIENCE)

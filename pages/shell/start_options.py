@@ -38,7 +38,7 @@ class StartOptions:
 
 
 def parse_start_options(arguments: Sequence[str], environment: Mapping[str, str]) -> StartOptions:
-    """Parse the start options; an argument overrides its environment variable.
+    """Return the `StartOptions` of the command line; an argument overrides its environment variable.
 
     >>> found = parse_start_options(["--hosts", "lab.example.org,lab.local"], {"TMLCD_REPRODUCE": "1"})
     >>> found.hosts, found.reproduce, found.plugin

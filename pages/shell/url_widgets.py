@@ -135,7 +135,7 @@ def table(rows: Any, *numbers: str) -> None:
 
 
 def as_text(text: str) -> str:
-    """Escape Markdown, and break up autolinks, which escaping does not prevent: https://…, www.…, …@….
+    """Return text with Markdown escaped and autolinks (https://…, www.…, …@…), which escaping does not stop, broken up.
 
     >>> as_text("*a*"), as_text("a@b.c") == "a" + WORD_JOINER + r"@b\\.c"
     ('\\\\*a\\\\*', True)

@@ -30,7 +30,7 @@ def run(cache: Path, *arguments: str, **environment: str) -> subprocess.Complete
 
 
 def said(done: subprocess.CompletedProcess[str]) -> dict:
-    """What `--json` gave: exactly one object on one line."""
+    """The object that `--json` printed: exactly one, on one line."""
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") == 1
     found = json.loads(done.stdout)

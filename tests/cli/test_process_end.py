@@ -35,7 +35,7 @@ def started(arguments: list[str], path: Path | None = None, **more: str) -> subp
 
 
 def interrupted(process: subprocess.Popen[str]) -> tuple[int, str]:
-    """Press Ctrl-C in the terminal of a process and its children: its exit code and what it has to say."""
+    """Send Ctrl-C to a process and its children; return its exit code and output."""
     os.killpg(process.pid, signal.SIGINT)
     _, complaint = process.communicate(timeout=120)
     return process.returncode, complaint

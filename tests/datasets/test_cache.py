@@ -1,4 +1,4 @@
-"""The cache under ill treatment: killed writers, flipped bytes, cut files, full disks, two processes."""
+"""Feature cache: killed writers, flipped bytes, truncated files, full disks, two processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tmlcd_core.progress import Progress
 
 
 class Vectors:
-    """A source whose numbers follow from label and index, and which remembers what it was asked for."""
+    """Source of numbers computed from label and index, which records the requests."""
 
     name, kind, sample_rate = "vectors", "vector", None
 

@@ -1,4 +1,4 @@
-"""Own folders in every layout users have, and zips from users who mean harm."""
+"""Folders in all supported layouts, and malicious zips."""
 
 from __future__ import annotations
 

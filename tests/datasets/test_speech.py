@@ -1,4 +1,4 @@
-"""The spoken clips: repeatable to the byte, safe for any text and caller, sounding as the recipe says."""
+"""Spoken clips: reproducible bytes, any text and caller, and the acoustics of the recipe."""
 
 import hashlib
 import subprocess
@@ -65,7 +65,7 @@ def test_the_same_bytes_in_another_process_with_another_hash_seed():
 
 
 def test_one_process_alone_would_not_repeat():
-    """Why each call has a fresh process: within one, eSpeak says the same thing a little differently."""
+    """Each call needs a new process: within one, eSpeak NG varies its output."""
     first, second = speak([Utterance("six", "en", 50, 120)] * 2)
     assert first.tobytes() != second.tobytes()
     assert speak([Utterance("six", "en", 50, 120)])[0].tobytes() == first.tobytes()
@@ -318,7 +318,7 @@ def test_every_variant_is_sixteen_bit_and_never_clips():
 
 
 def noise_shares(variant, count=300):
-    """Each clip's noise power over its speech power: the clean twin is taken away by least squares."""
+    """Noise power over speech power of each clip; the clean clip is subtracted by least squares."""
     twin = SpeechSource(["stop"], "clean").media("stop", range(count)).astype(float)
     mixed = SpeechSource(["stop"], variant).media("stop", range(count)).astype(float)
     scale = (twin * mixed).sum(axis=1) / (twin**2).sum(axis=1)

@@ -62,7 +62,7 @@ def test_zips_of_one_bit_images_are_refused_before_decoding(tmp_path, decoded, n
 
 
 def test_an_upload_at_the_limit_takes_bounded_memory():
-    """The real thing in a process of its own: nine of the largest images, two visitors at the same time."""
+    """In a new process: nine of the largest images, two visitors at the same time."""
     script = """
         import io, resource, sys, tempfile
         from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""The promise of calibrate_threshold, kept on seeds it has not seen, by the test itself."""
+"""False-alarm rate of calibrate_threshold, checked with other seeds and the CUSUM test itself."""
 
 import numpy as np
 import pytest

@@ -32,11 +32,49 @@ def test_another_direction_or_likelihood_is_refused():
         candidate_accuracies(0.9, "up")
 
 
+def test_the_authors_statistic_is_the_direct_formula_over_all_starts():
+    """g = max over j and v1 of the sum of Eq. 4 with ln p0q0/p1q1 whole, summed anew for each batch: O(t^2)."""
+    rng = np.random.default_rng(4)
+    correct = np.r_[rng.random(400) < 0.9, rng.random(300) < 0.75]
+    n, test = 20, GeneralizedCusum(1e9, 20, 100, likelihood="authors")
+    half = GeneralizedCusum(1e9, 20, 100)
+    for t, hit in enumerate(correct, start=1):
+        test.update(hit)
+        half.update(hit)
+        if t < 120 or t % n:
+            continue
+        p0, g = correct[:100].mean(), -np.inf
+        hits = correct[100:t].reshape(-1, n).sum(axis=1)
+        for p1 in test.candidates:
+            q0, q1 = 1 - p0, 1 - p1
+            s = [
+                z * z * (p1 * q1 - p0 * q0) / (2 * n * p0 * q0 * p1 * q1)
+                + z * (q0 - q1) / (q0 * q1)
+                + n * (p0 * q1 - p1 * q0) / (2 * q0 * q1)
+                + np.log(p0 * q0 / (p1 * q1))
+                for z in hits
+            ]
+            g = max(g, *(sum(s[j:]) for j in range(len(s))))
+        assert test.statistic == pytest.approx(g)
+    assert abs(half.statistic - g) > 1, "Eq. 4 itself gives another number"
+
+
 class BinomialCusum(reference.Cusum):
     """The test with the exact distribution in the place of Eq. 4."""
 
     def log_likelihood_ratio(self, zeta):
         return binom.logpmf(zeta, self.n, self.v1) - binom.logpmf(zeta, self.n, self.v0)
+
+
+class AuthorsCusum(reference.Cusum):
+    """Eq. 4 without the square root in its logarithm: the densities' ratio and the other half of the logarithm."""
+
+    def log_likelihood_ratio(self, zeta):
+        (m0, s0), (m1, s1) = ((self.n * v, np.sqrt(self.n * v * (1 - v))) for v in (self.v0, self.v1))
+        return norm.logpdf(zeta, m1, s1) - norm.logpdf(zeta, m0, s0) + np.log(s0 / s1)
+
+
+DEFINITIONS = {"normal": reference.Cusum, "authors": AuthorsCusum, "binomial": BinomialCusum}
 
 
 @settings(max_examples=60)
@@ -47,14 +85,13 @@ class BinomialCusum(reference.Cusum):
     xi=st.integers(5, 40),
     h=st.sampled_from([0.0, 3.0, 10.0, 40.0]),
     direction=st.sampled_from(["both", "down"]),
-    likelihood=st.sampled_from(["normal", "binomial"]),
+    likelihood=st.sampled_from(sorted(DEFINITIONS)),
 )
 def test_recursion_equals_the_definition(seed, accuracies, n, xi, h, direction, likelihood):
     rng = np.random.default_rng(seed)
     correct = np.r_[rng.random(80) < accuracies[0], rng.random(80) < accuracies[1]]
     test = GeneralizedCusum(h, n, xi, direction, likelihood)
-    kind = reference.Cusum if likelihood == "normal" else BinomialCusum
-    definition = kind(h, n, xi, only_drops=direction == "down")
+    definition = DEFINITIONS[likelihood](h, n, xi, only_drops=direction == "down")
     for t, hit in enumerate(correct):
         alarm, change_time = test.update(hit, t), definition.update(hit, t)
         assert alarm == (change_time is not None)

@@ -1,4 +1,4 @@
-"""river's detectors and one's own driving Active and Hybrid."""
+"""River's detectors and custom detectors in Active and Hybrid."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from scipy.stats import bernoulli
 
 from tmlcd_core import ActiveTinyKNN, ConfigError, HybridTinyKNN
 from tmlcd_core.detectors import ChangeDetector, GeneralizedCusum, RiverDetector
-from tmlcd_core.detectors.detector import FEWEST_SAMPLES
 from tmlcd_core.detectors.river_detector import change_point
+from tmlcd_core.knn.storage import FEWEST_SAMPLES
 from tmlcd_core.learners import StaticKNN
 
 RIVER = {

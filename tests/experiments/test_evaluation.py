@@ -1,4 +1,4 @@
-"""Metrics against streams whose figures can be told by hand, and against plain loops."""
+"""Metrics of streams with known results, compared with plain loops."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_every_learner_runs(name):
 
 
 def told_by_a_loop(correct, alarms, changes, ends):
-    """The rules once more, a sample at a time: false alarms, delays, recoveries (None: unknown, inf: never)."""
+    """The rules again, one sample at a time: false alarms, delays, recoveries (None: unknown, inf: never)."""
     false, delays, recoveries = len(alarms), [], []
     for number, (change, end) in enumerate(zip(changes, ends, strict=True)):
         stop = [*changes, len(correct)][number + 1]
@@ -243,7 +243,7 @@ def test_what_is_known_at_a_sample_is_the_judgement_of_the_run_up_to_it():
 
 
 def curve_of(*spans):
-    """Hits: (samples, share right) one after the other, errors spread evenly."""
+    """Correct predictions: (samples, share correct) one after the other, errors spread evenly."""
     return np.concatenate([np.arange(n) * share % 1 < share for n, share in spans]) if spans else np.ones(0, bool)
 
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from sklearn.naive_bayes import GaussianNB
 from streamlit.testing.v1 import AppTest
 
-from tmlcd_core import CondensingInTime, Experiment, HybridTinyKNN, prequential
+from tmlcd_core import CondensingInTime, Experiment, GeneralizedCusum, HybridTinyKNN, prequential
 from tmlcd_core.cli import main
 from tmlcd_core.errors import ConfigError
-from tmlcd_core.experiments import Results, sweep
+from tmlcd_core.experiments import Results, grid, sweep
 from tmlcd_core.experiments.link import OLD_LABELS
 from tmlcd_core.learners import LEARNERS
 from tmlcd_core.streams import DRIFTS
@@ -56,6 +56,7 @@ def drawn(number: int) -> Experiment:
         learners=pick.sample(["cit", "active", "hybrid", "static", "incremental"], pick.randint(1, 4)),
         settings={name: pick.choice(SETTINGS[name]) for name in pick.sample(list(SETTINGS), 4)},
         seed=pick.randrange(100),
+        affected=pick.choice([0, 3]) if DRIFTS[drift].affects and data != "pack" else 0,
     )
 
 
@@ -177,7 +178,7 @@ def test_a_bad_link_is_refused_by_the_command_with_a_reason(link, told, capsys):
 
 
 class Guess:
-    """A learner of one's own: always the most frequent label."""
+    """Custom learner: always predicts the most frequent label."""
 
     def fit(self, X, y):
         labels, counts = np.unique(y, return_counts=True)
@@ -220,7 +221,7 @@ def test_prequential_takes_any_learner_of_ours(name):
 
 
 def test_prequential_in_one_call_on_arrays():
-    """Against the loop that it stands for."""
+    """Compared with the loop that it replaces."""
     from river import neighbors
 
     rng = np.random.default_rng(3)
@@ -239,3 +240,31 @@ def test_prequential_in_one_call_on_arrays():
     for bad in (object(), GaussianNB, "hybrid"):
         with pytest.raises(ConfigError, match=r"learner|is a class"):
             prequential(bad, (X, y))
+
+
+def test_the_statistic_of_the_authors_code_reaches_the_learners(capsys):
+    """`likelihood=authors` in Python, in a link and on the command line; g is that of `GeneralizedCusum`."""
+    experiment = Experiment("points", 3, per_class=150, train=20, learners=["hybrid"], settings={"warmup": 40})
+    as_authors = replace(experiment, settings={"warmup": 40, "likelihood": "authors"})
+    assert Experiment.from_link(as_authors.link()) == as_authors != experiment
+    assert "--set likelihood=authors" in as_authors.command()
+    stream = as_authors.stream()
+    outcome = as_authors.run_stream(stream).learners["hybrid"]
+    test = GeneralizedCusum(warmup=40, direction="down", likelihood="authors")
+    g = []
+    for correct in outcome.trace.predictions == stream.y:
+        test.update(correct)
+        g.append(test.statistic)
+    np.testing.assert_array_equal(outcome.trace.statistic, g)
+    assert main([*shlex.split(as_authors.command())[1:], "--jobs", "1", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["learners"]["hybrid"]
+    assert told["settings"]["likelihood"] == "authors"
+    assert told["accuracy"]["mean"] == pytest.approx(outcome.metrics.accuracy)
+
+
+def test_the_norm_of_the_stem_travels_by_link_and_grid():
+    experiment = Experiment("digits", extractor={"norm": "clip"})
+    assert Experiment.from_link(experiment.link()) == experiment
+    assert experiment.feature_pool().extractor.norm == "clip"
+    assert experiment.data_key() != Experiment("digits").data_key()
+    assert grid(Experiment("digits"), {"extractor.norm": ["clip"]}) == [experiment]

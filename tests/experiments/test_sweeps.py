@@ -1,4 +1,4 @@
-"""Sweeps: the same whatever does the work, resumable, safe to interrupt; on processes and on a Dask cluster."""
+"""Sweeps: equal results with processes and a Dask cluster, resumable, safe to interrupt."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TWO = grid(BASE, {"hybrid.threshold": [5.0, 25.0]})
 
 
 def figures(results):
-    """All that does not depend on the clock."""
+    """All results that do not depend on the time."""
     return [{k: v for k, v in row.items() if k != "microseconds"} for row in results.rows()]
 
 
@@ -227,7 +227,7 @@ register_learner(LearnerEntry("newest", "kNN over the newest samples", Newest))
 
 
 def own_learner(folder):
-    """The name of a learner from a file that no worker has."""
+    """Name of a learner from a file that no worker has."""
     (folder / "own.py").write_text(OWN)
     load_plugin(folder / "own.py")
     return "newest"

@@ -1,4 +1,4 @@
-"""Everything that a microphone, a folder or an upload may hand to the audio gate."""
+"""Validation of all audio that a microphone, a folder or an upload may contain."""
 
 from __future__ import annotations
 

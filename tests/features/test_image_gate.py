@@ -1,4 +1,4 @@
-"""Everything that a folder or an upload may hand to the image gate."""
+"""Validation of all images that a folder or an upload may contain."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def encode(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
 
 
 def png_header(width: int, height: int) -> bytes:
-    """A png that claims a size and holds next to nothing."""
+    """A png that declares a size and has almost no data."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))

@@ -30,12 +30,12 @@ np.save({out!r}, samples)
 
 
 class PortAudioError(Exception):
-    """Stands in for sounddevice's."""
+    """Replaces sounddevice's error."""
 
 
 @pytest.fixture
 def library(monkeypatch):
-    """A sounddevice of our own, which the test may change."""
+    """A fake sounddevice module, which the test may change."""
     fake = SimpleNamespace(
         PortAudioError=PortAudioError,
         query_devices=lambda kind: {"name": "desk microphone", "default_samplerate": 48_000.0},
@@ -106,7 +106,7 @@ def test_one_recording_at_a_time(library):
     first = threading.Thread(target=record, args=(0.1,))
     first.start()
     assert begun.wait(10)
-    with pytest.raises(AudioError, match="somebody else"):
+    with pytest.raises(AudioError, match="in use"):
         record(0.1)
     go_on.set()
     first.join()

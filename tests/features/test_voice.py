@@ -1,4 +1,4 @@
-"""Words found in recordings with known onsets, what is refused, and vectors that survive what a voice does."""
+"""Word detection with known onsets, refused recordings, and features under variation of the voice."""
 
 from __future__ import annotations
 

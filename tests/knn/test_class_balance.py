@@ -16,7 +16,7 @@ def random_labels(seed: int) -> np.ndarray:
 
 
 def cut_one_by_one(labels: list, size: int) -> list[int]:
-    """The even cut by another way: the largest class gives its oldest sample; of equally large ones, the older."""
+    """The even cut by another algorithm: the largest class loses its oldest sample; if tied, the older one."""
     if size < len(set(labels)):
         return list(range(len(labels)))[-size:]
     left = list(range(len(labels)))

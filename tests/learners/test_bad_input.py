@@ -1,4 +1,4 @@
-"""Bad features, labels and settings: a clear error of the family, and a model that is as it was before."""
+"""Bad features, labels and settings: a clear TmlcdError, and an unchanged model."""
 
 import copy
 
@@ -13,6 +13,7 @@ from tmlcd_core import (
     DataError,
     GeneralizedCusum,
     HybridTinyKNN,
+    Tandem,
     TinyKNN,
     TmlcdError,
     calibrate_threshold,
@@ -20,7 +21,7 @@ from tmlcd_core import (
 )
 from tmlcd_core.learners import NNFC1, SAMKNN, IncrementalKNN, StaticKNN
 
-MODELS = [TinyKNN, CondensingInTime, ActiveTinyKNN, HybridTinyKNN, IncrementalKNN]
+MODELS = [TinyKNN, CondensingInTime, ActiveTinyKNN, HybridTinyKNN, IncrementalKNN, Tandem]
 LEARNERS = MODELS[1:]
 X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [5.0, 5.0]])
 Y = np.array([0, 0, 0, 1])
@@ -276,8 +277,13 @@ def test_bad_cusum_settings(settings, words):
 
 
 @pytest.mark.parametrize("Model", MODELS)
-def test_one_sample_one_class_and_k_beyond_T(Model):
+def test_one_sample_and_one_class(Model):
     assert Model().fit([[1.0, 2.0]], ["a"]).predict([[0.0, 0.0]]).tolist() == ["a"]
+    assert Model().fit(X, [7, 7, 7, 7]).predict(X).tolist() == [7] * 4
+
+
+@pytest.mark.parametrize("Model", [one for one in MODELS if "k" in one().get_params()])
+def test_k_beyond_T(Model):
     assert Model(k=50).fit(X, [7, 7, 7, 7]).predict(X).tolist() == [7] * 4
     assert len(Model(k=50).fit(X, Y).predict_proba(X)) == 4
     assert len(Model(k=2**70).fit(X, Y).predict_proba(X)) == 4

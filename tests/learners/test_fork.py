@@ -1,4 +1,4 @@
-"""A process that is forked while a thread runs a stream: the child can run one, too."""
+"""A process forked while a thread runs a stream: the child can run one too."""
 
 from __future__ import annotations
 

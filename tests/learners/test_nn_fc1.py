@@ -1,5 +1,7 @@
 """NN-FC1 against torch's own layer, loss and optimiser, one pair of learning rates at a time."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -8,13 +10,14 @@ from tests.conftest import gaussian_stream
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.learners import NNFC1
 from tmlcd_core.learners.nn_fc1 import BATCH, EPOCHS, RATES, STREAM_RATES
-from tmlcd_core.learners.registry import BestNNFC1
+from tmlcd_core.learners.registry import LEARNERS, BestNNFC1
 
 CLOSE = 1e-4  # outputs: two orders of summation in float32
 
 
-def plain(X0, y0, X, y, rate, stream_rate, epochs=EPOCHS, batch=BATCH, seed=0):
-    """What the paper describes, with nn.Linear, CrossEntropyLoss and SGD; the outputs before each step."""
+def plain(X0, y0, X, y, rate, stream_rate, epochs=EPOCHS, batch=BATCH, seed=0, optimizer="sgd"):
+    """NN-FC1 with nn.Linear, CrossEntropyLoss and torch's own SGD or Adam; the outputs before each step."""
+    make = {"sgd": torch.optim.SGD, "adam": partial(torch.optim.Adam, weight_decay=1e-5)}[optimizer]
     torch.manual_seed(seed)
     layer = torch.nn.Linear(X0.shape[1], int(y0.max()) + 1)
     loss = torch.nn.CrossEntropyLoss()
@@ -26,12 +29,12 @@ def plain(X0, y0, X, y, rate, stream_rate, epochs=EPOCHS, batch=BATCH, seed=0):
         optimiser.step()
         return output.detach().numpy()
 
-    optimiser = torch.optim.SGD(layer.parameters(), lr=rate)
+    optimiser = make(layer.parameters(), lr=rate)
     rows, labels = torch.tensor(X0), torch.tensor(y0)
     for _ in range(epochs):
         for part in torch.randperm(len(rows)).split(batch):
             step(rows[part], labels[part], optimiser)
-    optimiser = torch.optim.SGD(layer.parameters(), lr=stream_rate)
+    optimiser = make(layer.parameters(), lr=stream_rate)
     outputs = np.array(
         [step(torch.tensor(x[None]), torch.tensor([c]), optimiser)[0] for x, c in zip(X, y, strict=True)]
     )
@@ -52,6 +55,8 @@ def clear(outputs):
         (1e-2, 5e-4, {"batch": 1}),
         (1e-2, 1e-3, {"batch": 7, "epochs": 2}),  # 90 = 12 batches of 7 and one of 6
         (0.3, 0.1, {"seed": 5}),
+        (1e-3, 1e-4, {"optimizer": "adam"}),
+        (1e-2, 1e-3, {"optimizer": "adam", "batch": 7, "epochs": 2}),
     ],
 )
 def test_equals_torch(rate, stream_rate, settings):
@@ -109,14 +114,15 @@ def test_no_stream_rate_is_table_1():
     assert NNFC1().best_of_grid(X0, y0, X, y, stream_rates=(0,)).accuracies.shape == (7, 1)
 
 
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("strings", [False, True])
-def test_run_equals_observe(strings):
+def test_run_equals_observe(strings, optimizer):
     X0, y0, X, y = gaussian_stream(n=200, d=7, change=100)
     y = np.where(np.arange(200) > 120, y + 1, y)
     if strings:  # sorted, the new class is not the last
         y0, y = np.array(["yes", "no", "up", "left"])[y0], np.array(["yes", "no", "up", "left"])[y]
     y = [None if i % 5 == 0 else label for i, label in enumerate(y)]
-    whole, parts, single = (NNFC1(stream_rate=1e-2).fit(X0, y0) for _ in range(3))
+    whole, parts, single = (NNFC1(stream_rate=1e-2, optimizer=optimizer).fit(X0, y0) for _ in range(3))
     trace = whole.run(X, y)
     predictions, sizes = [], []
     for x, label in zip(X, y, strict=True):
@@ -167,6 +173,7 @@ def test_repeatable_whatever_happened_to_torch():
         ({"stream_rate": "fast"}, "stream_rate='fast'"),
         ({"epochs": -1}, "epochs=-1"),
         ({"batch": 0}, "batch=0"),
+        ({"optimizer": "rmsprop"}, "optimizer='rmsprop'"),
         ({"random_state": None}, "random_state=None"),
     ],
 )
@@ -189,12 +196,11 @@ def test_bad_grid():
         NNFC1().best_of_grid(X0, y0, X * np.nan, y)
 
 
-def test_centring_subtracts_the_mean_of_the_initial_samples():
-    rng = np.random.default_rng(0)
-    y, X = rng.integers(0, 2, 600), (rng.normal(size=(600, 20)) + 3).astype(np.float32)
-    X[:, :5] += 0.5 * y[:, None]
-    ours = BestNNFC1(learn=False, centre=True).fit(X[:200], y[:200]).run(X[200:], y[200:])
-    centred = X - X[:200].mean(axis=0)
-    by_hand = NNFC1().best_of_grid(centred[:200], y[:200], centred[200:], y[200:], stream_rates=[0.0]).trace
-    np.testing.assert_array_equal(ours.predictions, by_hand.predictions)
-    assert np.mean(ours.predictions == y[200:]) > 0.6
+def test_the_registered_learner_searches_all_rates_or_takes_the_given_ones():
+    X0, y0, X, y = gaussian_stream(n=200, d=8)
+    whole = BestNNFC1(optimizer="adam").fit(X0, y0).search(X, y)
+    assert whole.accuracies.shape == (7, 7)
+    given = BestNNFC1(optimizer="adam", rate=whole.rate, stream_rate=whole.stream_rate).fit(X0, y0)
+    assert given.search(X, y).accuracies.shape == (1, 1)
+    np.testing.assert_array_equal(given.run(X, y).predictions, whole.trace.predictions)
+    assert "nn-fc1-centred" not in LEARNERS

@@ -15,7 +15,7 @@ from tmlcd_core import river as native
 from tmlcd_core.detectors import RiverDetector
 from tmlcd_core.errors import ConfigError, DataError
 
-CLASSIFIERS = ("CondensingInTime", "ActiveTinyKNN", "HybridTinyKNN")
+CLASSIFIERS = ("CondensingInTime", "ActiveTinyKNN", "HybridTinyKNN", "Tandem")
 NAMES = np.array(["yes", "no", "up", "left"])
 
 

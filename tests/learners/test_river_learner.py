@@ -1,4 +1,4 @@
-"""The adapter against river used by hand, and what it does with labels that river knows nothing of yet."""
+"""The adapter compared with river called directly, and labels that river has not seen yet."""
 
 import copy
 
@@ -75,7 +75,7 @@ def test_sizes_and_memory():
 
 
 class Mute(base.Classifier):
-    """Never has an opinion."""
+    """Classifier that never predicts."""
 
     _multiclass = True
 

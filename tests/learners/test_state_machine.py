@@ -1,4 +1,4 @@
-"""Fit, learn, predict, alarms in any order: what must always hold."""
+"""Invariants of learners after fit, learn, predict and alarms in any order."""
 
 import numpy as np
 from hypothesis import settings
@@ -9,7 +9,7 @@ from tmlcd_core import ActiveTinyKNN, CondensingInTime, HybridTinyKNN
 
 
 class OnDemand:
-    """A detector that raises an alarm when told to, and places the change where it is told to."""
+    """Detector whose alarms and change points are set by the test."""
 
     def __init__(self):
         self.statistic, self.change_time, self.pending = 0.0, 0, None

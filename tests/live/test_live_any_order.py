@@ -1,4 +1,4 @@
-"""A live session after anything in any order: it is the replay of its own file."""
+"""A live session after any sequence of actions equals the replay of its own file."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ RNG = np.random.default_rng(0)
 TAKES = [take_of(list(TUNES)[i % 4], RNG) for i in range(80)]
 WORDS = st.sampled_from([*TUNES, "other"])
 DRIFTS = [
+    {"kind": "swap", "first": "low", "second": "rise"},
+    {"kind": "rotate", "first": "low", "second": "rise", "third": "high"},
     {"kind": "class-change", "old": "low", "new": "high"},
     {"kind": "class-change", "old": "high", "new": "other"},
     {"kind": "new-word", "word": "high"},
@@ -28,7 +30,7 @@ ALIKE = LiveSettings(batch=1, warmup=4, threshold=0.5, k=3, weights="distance")
 
 
 def seen(session: LiveSession) -> dict[str, object]:
-    """All that a page shows of a session."""
+    """Everything that a page shows of a session."""
     pending = session.pending()
     return {
         "words": session.words,

@@ -144,6 +144,8 @@ HARDENING = {
     "too many drifts": lambda log: log | {"events": log["events"] + [{"do": "drift", "kind": "end"}] * MOST_DRIFTS},
     "a word added twice": lambda log: with_event(log, do="word", word="fall"),
     "a change of nothing": lambda log: with_event(log, do="drift", kind="class-change", old="low", new="low"),
+    "a swap with itself": lambda log: with_event(log, do="drift", kind="swap", first="low", second="low"),
+    "a swap with an unknown word": lambda log: with_event(log, do="drift", kind="swap", first="low", second="none"),
     "no lessons but new words": only_new_words,
 }  # fmt: skip
 

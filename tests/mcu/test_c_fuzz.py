@@ -1,4 +1,4 @@
-"""The exported C code under the address and undefined-behaviour sanitizers, fed with whatever may come."""
+"""Exported C code under the address and undefined-behaviour sanitizers, with random and damaged input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOMY = Board("roomy", "cortex-m7", 480, 1 << 22, 1 << 22)
 
 
 def _works() -> bool:
-    """Whether there is a compiler whose sanitizers link here."""
+    """True if a compiler here can link its sanitizers."""
     if not shutil.which("gcc"):
         return False
     test = ["gcc", "-fsanitize=address,undefined", "-x", "c", "-", "-o", "/dev/null"]
@@ -113,7 +113,7 @@ def test_whatever_comes_in(name, tmp_path):
 
 
 def test_a_million_samples(tmp_path):
-    """T stays bounded, the clock counts on, and the change test still answers."""
+    """T stays bounded, the clock advances, and the CUSUM test still works."""
     program = build(export_firmware(model("hybrid", 2), store="uint8").write(tmp_path), driver=True)
     done = run(program, 3, 1_000_000)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""The exported project: what is in it, what it refuses, and what its host program answers."""
+"""Exported project: its files, refusals, and the output of its host program."""
 
 from __future__ import annotations
 
@@ -116,11 +116,11 @@ def test_the_readme_states_the_budget_and_the_classes(sound_model):
 
 
 def test_what_the_reader_must_know_before_flashing_is_said(sound_model):
-    """How much memory the part must have, how the file for a Nucleo's drive is made, who may call what."""
+    """Memory of the part, how to make the file for a Nucleo's drive, and where functions may be called."""
     files = export_firmware(sound_model, EXTRACTOR, board="stm32f401").files
     assert "98,304 bytes of RAM and 524,288 bytes of flash" in files["README.md"]
     assert "make firmware-stm32f401.bin" in files["README.md"]
-    assert "not from an interrupt" in files["README.md"] and "not from an interrupt" in files["tmlcd.h"]
+    assert all("from an interrupt" in files[name] for name in ("README.md", "tmlcd.h"))
 
 
 def test_the_heap_and_libm_are_not_used():
@@ -193,7 +193,7 @@ REFUSED = {
     "not fitted": lambda: export_firmware(HybridTinyKNN()),
     "unbounded": lambda: export_firmware(CondensingInTime().fit([[0.0], [1.0]], [0, 1])),
     "too large": lambda: export_firmware(
-        CondensingInTime(condense=False).fit(np.arange(9.0)[:, None], np.arange(9) % 2), capacity=8
+        CondensingInTime(condense=False).fit(np.arange(9.0)[:, None], np.arange(9) % 2), max_size=8
     ),
     "detector": lambda: export_firmware(vector_model(detector=_river_like())),
     "grid": lambda: export_firmware(vector_model(detector=GeneralizedCusum(spacing=0.02))),
@@ -207,6 +207,7 @@ REFUSED = {
     "overflow": lambda: export_firmware(
         TinyKNN().fit(np.zeros((2, 66_052), np.float32), [0, 1]), board="stm32h743", store="uint8"
     ),
+    "storage": lambda: export_firmware(vector_model(storage="uint8"), store="float32"),
     "range": lambda: export_firmware(_far_apart(), store="uint8"),
     "fused": lambda: export_firmware(vector_model(), fused=True),
     "memory": lambda: export_firmware(vector_model(d=3136, max_size=50), store="float32"),
@@ -245,9 +246,9 @@ def test_the_refusal_for_memory_names_the_size_that_fits():
         {"board": "stm8"},
         {"layout": "huge"},
         {"store": "int4"},
-        {"capacity": 0},
-        {"capacity": 10**9},
-        {"capacity": 7},
+        {"max_size": 0},
+        {"max_size": 10**9},
+        {"max_size": 7},
         {"classes": ["a word"]},
         {"classes": "a word"},
         {"classes": [1.5]},
@@ -260,9 +261,9 @@ def test_bad_settings_are_refused(bad):
         export_firmware(vector_model(), **bad)
 
 
-def test_an_unbounded_model_is_exported_with_a_capacity():
+def test_an_unbounded_model_is_exported_with_a_max_size():
     model = CondensingInTime().fit([[0.0], [1.0]], [0, 1])
-    assert export_firmware(model, capacity=30).configuration.samples == 30
+    assert export_firmware(model, max_size=30).configuration.samples == 30
 
 
 def test_active_reserves_its_window_twice():
@@ -279,7 +280,7 @@ def test_a_board_of_ones_own_is_among_the_files():
 
 
 def test_an_m7_of_ones_own_needs_no_double_precision():
-    """An STM32F746 stops at the first instruction on doubles; the paper's two M7 have them."""
+    """An STM32F746 has no double precision and would stop; the paper's two M7 have it."""
     mine = board("stm32f746", core="cortex-m7", mhz=216, ram=320 * 1024, flash=1024 * 1024)
     files = export_firmware(vector_model(), board=mine).files
     units = {name: files[f"boards/{name}.mk"].split("-mfpu=")[1].split()[0] for name in ("stm32f746", "stm32f767")}
@@ -352,7 +353,7 @@ def test_bad_files_are_refused_with_a_reason(host, tmp_path):
         "not a wav": [junk],
         "22050 Hz": [write_wav(tmp_path / "rate.wav", clip, rate=22050)],
         "16-bit": [write_wav(tmp_path / "bits.wav", clip.astype(np.uint8), width=1)],
-        "no sound": [write_wav(tmp_path / "empty.wav", clip[:0])],
+        "no sound samples": [write_wav(tmp_path / "empty.wav", clip[:0])],
         "cannot be opened": [tmp_path / "nowhere.wav"],
         "not a class": [f"{junk}=nobody"],
         "give files": [],

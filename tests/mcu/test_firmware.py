@@ -52,7 +52,7 @@ def drifting(n: int = 900, d: int = 12, seed: int = 0, n_classes: int = 3) -> tu
 
 
 def settle(model, firmware):
-    """The model as it lives on the device: T on the device's grid, every sample of it with time 0."""
+    """The model as stored on the device: T on the device's grid, all samples with time 0."""
     fresh = type(model)(**{**model.get_params(), "condense": False})
     fresh.fit(firmware.quantise(model.samples_), model.labels_)
     fresh.condense = model.condense  # Active condenses at its alarms
@@ -97,6 +97,9 @@ LEARNERS = {
     "hybrid, 1/d": lambda: HybridTinyKNN(max_size=50, threshold=8, batch=20, warmup=40, weights="distance"),
     "hybrid, binomial": lambda: HybridTinyKNN(
         max_size=50, detector=GeneralizedCusum(8, 20, 40, direction="down", likelihood="binomial")
+    ),
+    "hybrid, the authors' code": lambda: HybridTinyKNN(
+        max_size=50, detector=GeneralizedCusum(8, 20, 40, direction="down", likelihood="authors")
     ),
     "hybrid, both directions": lambda: HybridTinyKNN(max_size=50, detector=GeneralizedCusum(8, 20, 40, gap=0.1)),
     "active": lambda: ActiveTinyKNN(window=80, threshold=8, batch=20, warmup=40),
@@ -171,7 +174,7 @@ def test_equal_and_nearly_equal_distances_are_decided_exactly(tmp_path):
 
 @pytest.mark.parametrize("k", [1, 2, 41, 2**40])
 def test_any_number_of_neighbours(k, tmp_path):
-    """One is the case of which a compiler was wrongly afraid; more than the 40 of T are all of them."""
+    """k = 1, for which a compiler gave a wrong warning, up to more than the 40 samples of T."""
     X, y = drifting()
     model = HybridTinyKNN(max_size=40, k=k).fit(X[:60], y[:60])
     firmware = export_firmware(model, store="float32")
@@ -214,7 +217,7 @@ def test_a_reset_starts_again(tmp_path):
 
 
 def obey(model, right: list[bool], d: int = 3, seed: int = 5):
-    """A stream on which the model is right and wrong as told: labels are chosen after its prediction."""
+    """A stream on which the model is correct and wrong as requested: labels are chosen after its prediction."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(len(right), d)).astype(np.float32)
     y = []
@@ -511,7 +514,7 @@ def test_the_votes_of_many_classes_leave_stack_for_interrupts(weights, n, compil
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_the_stack_starts_at_a_multiple_of_eight(compiler, tmp_path):
-    """As ARM's calling convention wants it, whatever amount of RAM a board of one's own has."""
+    """Required by ARM's calling convention, for any amount of RAM of a custom board."""
     mine = Board("mine", "cortex-m4", 84, 100_004, 512 * 1024)
     X, y = drifting(n=100)
     elf = build_firmware(export_firmware(fitted("hybrid", X, y), board=mine).write(tmp_path), mine, compiler)

@@ -1,4 +1,4 @@
-"""Tests of the app run all of it."""
+"""Run app.py around every page, as the server does."""
 
 from tests.support.whole_app import app_py_runs_around_every_page
 

@@ -37,7 +37,7 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def visit(browser: Any) -> Iterator[Any]:
-    """Open pages that are watched: a request to another host or an error in the console fails the test."""
+    """Open pages and fail on a request to another host or an error in the console."""
     contexts, complaints = [], []
 
     def on_request(request: Any) -> None:
@@ -68,7 +68,7 @@ def visit(browser: Any) -> Iterator[Any]:
 
 
 def settle(page: Any) -> None:
-    """Wait until the script has run and its title stands on the page."""
+    """Wait until the script has run and the title is shown."""
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
     page.wait_for_selector("h1")
 

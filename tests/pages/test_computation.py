@@ -11,7 +11,7 @@ from pages.shell.computation import Busy, Computation, InSteps, claim, one_at_a_
 
 
 class Clock:
-    """Seconds that pass when a test says so."""
+    """Clock that the test advances."""
 
     now = 100.0
 
@@ -28,7 +28,7 @@ def clock(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def at(monkeypatch):
-    """Choose the visitor and the tab that what follows comes from."""
+    """Set the visitor and the tab of the following calls."""
     here = {"visitor": "a", "tab": "1"}
     monkeypatch.setattr(computation, "visitor", lambda: here["visitor"])
     monkeypatch.setattr(computation, "_tab", lambda: here["tab"])

@@ -362,7 +362,7 @@ def lab(**query):
 
 
 def messages(at):
-    """All messages of a page, wherever they stand."""
+    """All messages of a page, in any position."""
     return [message.value for kind in ("error", "warning", "info", "success") for message in getattr(at, kind)]
 
 
@@ -495,7 +495,7 @@ def test_a_refused_upload_is_read_once(monkeypatch):
 
 @pytest.fixture
 def elsewhere(monkeypatch):
-    """A long computation in another tab of the same browser, until it is called."""
+    """A long computation in another tab of the same browser, until this function is called."""
     monkeypatch.setattr(computation, "visitor", lambda: "one browser")
     running = [True]
     with monkeypatch.context() as other:

@@ -33,7 +33,7 @@ DEVICE = "--use-fake-device-for-media-stream"
 
 @contextmanager
 def opened(address: str, *flags: str, before: Callable[[Any], object] = lambda page: None, **options: Any) -> Iterator:
-    """The page in a browser of its own, watched: an error on it or a request to another host fails the test."""
+    """The page in a new browser; an error on it or a request to another host fails the test."""
     with chromium(*flags) as running:
         page = running.new_page(viewport={"width": 1280, "height": 720}, **options)
         page.set_default_timeout(WAIT)
@@ -55,7 +55,7 @@ def foreign(url: str) -> bool:
 
 
 def speaking(word: str, folder: Path) -> list[str]:
-    """Flags of a browser that may use the microphone, which says one word."""
+    """Flags of a browser whose microphone is allowed and plays one word."""
     recording = microphone_file(folder / f"{word}.wav", word)
     return [ALLOWED, DEVICE, f"--use-file-for-fake-audio-capture={recording}"]
 
@@ -70,7 +70,7 @@ def listening(page: Any) -> None:
 
 
 def counted(page: Any, word: str, count: int) -> None:
-    """Wait until a word's counter stands at so many takes."""
+    """Wait until a word has this number of takes."""
     counter(page, word, count).wait_for()
 
 
@@ -84,9 +84,9 @@ def takes_done(page: Any, count: int) -> None:
 
 def others(page: Any) -> None:
     """Open the list of other sources."""
-    if not page.get_by_text("Ready-made: the words").is_visible():
+    if not page.get_by_text("Ready-made clips, spoken").is_visible():
         page.get_by_text("No microphone?").click()
-    page.get_by_text("Ready-made: the words").wait_for()
+    page.get_by_text("Ready-made clips, spoken").wait_for()
 
 
 def ready(page: Any, name: str, sign: str) -> None:
@@ -119,9 +119,9 @@ def test_teach_say_correct_drift_and_alarm_by_voice(server, tmp_path):  # noqa: 
         counted(page, "no", 2)
         page.get_by_label("Hands-free").uncheck()
         others(page)
-        ready(page, "3 of each word", "It knows every word a little")
+        ready(page, "3 of each word", "Every word has enough takes")
         page.get_by_role("button", name="Say words").click()
-        page.get_by_text("Here stands what it has understood").wait_for()
+        page.get_by_text("The prediction appears here").wait_for()
         done = int(page.locator(".recorder").get_attribute("data-done"))
         page.get_by_role("button", name=re.compile("^Record ")).click()
         takes_done(page, done + 1)
@@ -129,28 +129,28 @@ def test_teach_say_correct_drift_and_alarm_by_voice(server, tmp_path):  # noqa: 
         assert page.locator(".st-key-mic-answer [data-testid=stMetricValue]").first.inner_text() == "no"
         settle(page)
         page.keyboard.press("3")
-        page.get_by_text("Wrong: it was “up”").wait_for()
+        page.get_by_text("Wrong: the word was “up”").wait_for()
         page.get_by_role("button", name="Undo").click()
         page.get_by_text("What did you say?").wait_for()
         settle(page)
         page.keyboard.press("2")
-        page.get_by_text("Right: it was “no”").wait_for()
+        page.get_by_text("Right: the word was “no”").wait_for()
         page.locator(".js-plotly-plot").first.wait_for()
 
         others(page)
-        ready(page, "10 at random, judged", "say 1 more words")
-        ready(page, "10 at random, judged", "change something, and see")
+        ready(page, "10 random words", "say 1 more word")
+        ready(page, "10 random words", "change something, and see")
         page.get_by_role("button", name="Change something").click()
-        choose(page, "What is to change?", "A simulated fault")
+        choose(page, "What changes?", "A simulated fault")
         page.get_by_role("button", name="Begin").click()
         page.get_by_text("From now on every take gets the effect “wrong sample rate”").wait_for()
-        page.get_by_text("the alarm is not to be expected before").wait_for()
+        page.get_by_text("Half of the measured alarms came within").wait_for()
         page.get_by_text("Tell me what to say").click()
         page.get_by_label("Hands-free").check()
         page.get_by_text(re.compile("Alarm of (Active|Hybrid) Tiny kNN")).first.wait_for(timeout=2 * WAIT)
         page.get_by_label("Hands-free").uncheck()
-        assert page.get_by_text("answers after the drift was ordered").count()
-        page.get_by_text("It has noticed.").wait_for()
+        assert page.get_by_text("answers after the drift began").count()
+        page.get_by_text("Change detected.").wait_for()
 
 
 def test_a_voice_starts_a_take_above_hum_and_an_offset(server, tmp_path):  # noqa: F811
@@ -260,7 +260,7 @@ def test_a_refused_microphone_says_so_and_the_page_works_without(server):  # noq
         page.get_by_text("The browser blocked the microphone").wait_for()
         phase(page, "off")
         others(page)
-        ready(page, "3 of each word", "It knows every word a little")
+        ready(page, "3 of each word", "Every word has enough takes")
         page.get_by_role("button", name="Say words").click()
         others(page)
         ready(page, "up", "What did you say?")
@@ -306,7 +306,7 @@ def test_plain_http_from_another_host_says_so(monkeypatch):
 def test_save_reload_forget_and_open(server):  # noqa: F811
     with opened(f"{server}/microphone") as page:
         others(page)
-        ready(page, "3 of each word", "It knows every word a little")
+        ready(page, "3 of each word", "Every word has enough takes")
         page.wait_for_url("**session=*")
         page.reload()
         settle(page)
@@ -322,7 +322,7 @@ def test_save_reload_forget_and_open(server):  # noqa: F811
         files.set_input_files({"name": "stop.wav", "mimeType": "audio/wav", "buffer": wav(clip, rate)})
         counted(page, HOSTILE, 1)
         page.get_by_role("button", name=f"Play take 1 of “{HOSTILE}”").wait_for()
-        page.get_by_text("Keep, open, take along").click()
+        page.get_by_text("Save and export").click()
         with page.expect_download() as download:
             page.get_by_role("button", name="Session", exact=True).click()
         saved = download.value.path().read_bytes()
@@ -363,7 +363,7 @@ st.segmented_control("Words too", {links!r}, format_func=as_text)
 
 
 def links(page: Any) -> list[str]:
-    """Links that a word has become; a heading has one to itself."""
+    """Links created from a word; headings have an anchor of their own."""
     return page.locator("a[href*=example i]:not([href^='#'])").evaluate_all("found => found.map(a => a.outerHTML)")
 
 
@@ -391,7 +391,7 @@ def test_words_that_look_like_addresses_are_words(server):  # noqa: F811
     session.begin_drift("class-change", old=LINKS[0], new="www.other.example")
     session.say(open_take(sample_clip("yes", 7)))
     with opened(f"{server}/microphone") as page:
-        page.get_by_text("Keep, open, take along").click()
+        page.get_by_text("Save and export").click()
         files = page.locator("[data-testid=stSidebar] [data-testid=stFileUploaderDropzoneInput]")
         files.set_input_files({"name": "www.x.example.zip", "mimeType": "application/zip", "buffer": session.save()})
         for step in ("3 Change", "2 Say", "1 Teach"):

@@ -1,4 +1,4 @@
-"""Scripts take turns, but nobody waits for ever."""
+"""Scripts run in turns with a limited waiting time."""
 
 import threading
 

@@ -98,12 +98,12 @@ def test_no_page_and_no_flow_violates_the_policy(server, tmp_path):  # noqa: F81
         page.get_by_role("button", name="Play take 1 of “yes”").click()
         page.wait_for_selector(".gallery[data-played]")
         others(page)
-        ready(page, "3 of each word", "It knows every word a little")
-        page.get_by_text("Keep, open, take along").click()
+        ready(page, "3 of each word", "Every word has enough takes")
+        page.get_by_text("Save and export").click()
         assert downloaded(page, "^Session$").startswith(b"PK")
         page.get_by_role("button", name="Say words").click()
         others(page)
-        ready(page, "10 at random, judged", "more words")
+        ready(page, "10 random words", "more word")
         page.locator(PLOTTED).first.wait_for()
         assert complaints == []
 

@@ -1,4 +1,4 @@
-"""Several visitors of one server over real websockets: none sees what is another's, and who leaves is forgotten."""
+"""Several visitors of one server over websockets: isolation, and clean-up after they leave."""
 
 import asyncio
 import time

@@ -24,12 +24,15 @@ from docs import readme_results
 from pages.shell import computation, uploads
 from pages.shell.navigation import HOME, PAGES
 from pages.shell.start_options import StartOptions, parse_start_options
-from pages.views.drift_lab import upload
+from pages.views.drift_lab import choose, upload
 from tests.project.test_project import LAYERS
 from tests.support.appserver import free_port, wait_until_healthy
 from tmlcd_core import Experiment, __version__
 from tmlcd_core.cli import command
 from tmlcd_core.datasets import cache
+from tmlcd_core.detectors.benchmark import DETECTORS
+from tmlcd_core.paper.findings import shipped_findings
+from tmlcd_core.streams import stream
 
 ROOT = Path(__file__).resolve().parents[2]
 README, CONTRIBUTING, CHANGELOG, SECURITY = (
@@ -91,8 +94,6 @@ def test_layers_are_those_of_the_import_test():
     block = CONTRIBUTING.partition("## Layers\n")[2].partition("\n## ")[0]
     listed = re.findall(r"^tmlcd_core/(\w+)", block, re.M)
     assert listed == [*LAYERS, "reference"]
-    layers = README.partition("has these layers")[2].partition("\n\n")[0]
-    assert [name for name in re.findall(r"`(\w+)`", layers) if name in LAYERS] == LAYERS
 
 
 def test_limits_in_security_are_those_of_the_code():
@@ -115,6 +116,7 @@ def test_limits_in_security_are_those_of_the_code():
         f"longer than {computation.LONG:g} s",
         f"{computation.MOST_PROCESSES} processes",
         f"{cache.LIMIT_MB:,} MB",
+        f"{choose.MOST_SAMPLES:,} rows and {stream.MOST_BYTES >> 20} MB of features",
     ):
         assert words in stated, words
     assert "TMLCD_CACHE_MB" in stated
@@ -145,12 +147,20 @@ def test_the_readme_has_its_parts_in_order_and_stays_short():
     assert len(README.splitlines()) < 300
 
 
+def test_the_readme_counts_the_notebooks_and_the_detectors():
+    words = ["six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    notebooks = words[len(list((ROOT / "notebooks").glob("*.ipynb"))) - 6]
+    assert f"{notebooks.capitalize()} notebooks" in README
+    assert f"{words[len(DETECTORS) - 6]} detectors at one false-alarm rate" in README
+
+
 def test_the_glossary_page_is_the_glossary_of_the_app():
     from tmlcd_core.glossary import GLOSSARY, markdown_table
 
     assert (ROOT / "docs/glossary.md").read_text("utf-8").endswith(f"\n\n{markdown_table()}\n")
     assert {"T", "W", "h", "n", "ξ", "ϖ", "λ"} <= {term.symbol for term in GLOSSARY}
-    assert {"concept", "drift", "alarm", "take"} <= {term.word for term in GLOSSARY}
+    words = {"class", "label", "concept", "drift", "initial samples", "bound", "detector", "alarm", "take"}
+    assert words <= {term.word for term in GLOSSARY}
     assert len({term.word for term in GLOSSARY}) == len(GLOSSARY)
 
 
@@ -158,8 +168,10 @@ def test_the_changelog_knows_the_version():
     versions = re.findall(r"^## \[([^]]+)\](?: - (\d{4}-\d\d-\d\d))?$", CHANGELOG, re.M)
     assert versions[0] == ("Unreleased", "")
     assert versions[1][0] == __version__ and versions[1][1]
-    kinds = set(re.findall(r"^### (.+)$", CHANGELOG, re.M))
-    assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    for one in CHANGELOG.split("\n## [")[1:]:
+        kinds = re.findall(r"^### (.+)$", one, re.M)
+        assert len(set(kinds)) == len(kinds), f"a version has each heading once: {kinds}"
+        assert set(kinds) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
 def test_notice_names_what_is_not_ours():
@@ -196,18 +208,11 @@ def test_the_results_are_those_of_the_data():
     assert written == readme_results.results(), "run python -m docs.readme_results"
 
 
-def test_the_sentences_about_claims_are_true_of_the_data():
-    """Check the sentences around the numbers that `readme_results` fills in."""
-    import csv
-
-    with (ROOT / "data/paper/claims.csv").open(encoding="utf-8") as file:
-        found = {row["claim"]: row for row in csv.DictReader(file)}
-    mean = {claim: readme_results.measured(row["measured"]) for claim, row in found.items()}
-    fastest = mean["hybrid-fastest"]
-    assert all((value > 0) == name.endswith("over active") for name, value in fastest.items())
-    assert mean["noise-undetected"]["active"] > 0.1
-    assert all(mean["slow-gap"][n] <= mean["small-gap"][n] for n in mean["slow-gap"])
-    assert {found[c]["verdict"] for c in ("hybrid-fastest", "noise-undetected", "slow-gap")} == {"does not hold"}
+def test_the_readme_has_every_finding():
+    """`tests/paper/test_findings.py` checks that they are true of the data."""
+    text = " ".join(README.split())
+    for one in shipped_findings():
+        assert f"**{one.title}.** {one.text}" in text
 
 
 def test_one_experiment_in_its_three_forms_gives_one_number(tmp_path):
@@ -291,6 +296,17 @@ def test_the_app_offers_what_was_added(written):
     told = run(["-c", f"import os; os.chdir({str(ROOT)!r})\n{OFFERED}"], written, TMLCD_PLUGINS=plugins)
     assert "Experiment('coins', drift='rotation', learners=('hybrid', 'sliding'))" in told
     assert "STM32L476" in told
+
+
+def test_the_command_for_your_own_stream_runs_on_the_table_of_the_example(tmp_path):
+    """`pytest README.md` runs the Python lines and compares their output."""
+    section = README.partition("## Your own data")[2].partition("\n## ")[0]
+    [asked] = [line.split("#")[0] for line in section.splitlines() if "--table" in line]
+    lines = [line.removeprefix(">>> ") for line in section.splitlines() if line.startswith(">>> ")][:4]
+    run(["-c", "\n".join([*lines, lines[-1].partition("# ")[2]])], tmp_path)
+    answer = json.loads(run(["-m", "tmlcd_core", *shlex.split(asked)[1:], "--json", "--runs", "1"], tmp_path))
+    assert answer["scenario"]["recorded"] == 100 and answer["scenario"]["length"] == 1150
+    assert all(one["delay"]["mean"] is None and one["accuracy"]["mean"] > 0.6 for one in answer["learners"].values())
 
 
 # ---------------------------------------------------------------- on a server

@@ -1,4 +1,4 @@
-"""The notebooks: they run from top to bottom, their answers too, and what they say is what they show."""
+"""Notebooks: they run from top to bottom with their answers, and their statements match their outputs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 sys.path.insert(0, str(FOLDER))
 
 from refresh import NOTEBOOKS, execute, tidy  # noqa: E402
+
+from tmlcd_core.paper.findings import shipped_findings  # noqa: E402
 
 MOST_BYTES = 400_000
 ABSOLUTE = re.compile(r"(?<![\w.])/(?:home|root|tmp|usr|var|opt|mnt|work|Users)/|[A-Z]:\\")
@@ -78,14 +80,14 @@ CLAIMS = {
         "change <= mine.detections[0] < traces['CUSUM'].detections[0]",
     ],
     6: [
-        "counts['holds'] + counts['does not hold'] == len(claims) == 29",
-        "table[~table.classifier.str.startswith('NN-FC1')].difference.abs().max() < 0.0225",
-        "table[table.classifier == 'NN-FC1'].difference.max() < -0.15",
-        "table[table.classifier == 'NN-FC1, centred'].difference.max() > -0.04",
+        "counts.sum() == len(claims) == len(found['claims'])",
+        "counts['holds'] == found['counts']['printed']['holds']",
+        "shipped_findings(shipped)[0].title.endswith('come out in both columns')",
+        "shipped_findings(shipped)[1].title.startswith('NN-FC1 stays at chance as printed and learns')",
+        "'The bound on |T| is the reason' in shipped_findings(shipped)[2].text",
         "(compared['accuracy here'] == compared['accuracy shipped']).all()",
         "(compared['|T| here'] == compared['|T| shipped']).all()",
         "len(on_images) == 2",
-        '(table.samples - table["paper\'s samples"]).abs().max() < 11',
         "set(some) <= set(failed.claim)",
     ],
     7: [
@@ -97,6 +99,15 @@ CLAIMS = {
         "[step.time - 1 for step in steps if step.alarm] == trace.detections.tolist()",
         "np.abs(in_c - in_python).max() < 1 / firmware.scale",
         "largest['4,410 Hz, streamed, 8 bits'] > 4 * largest['22,050 Hz, streamed, 8 bits']",
+    ],
+    8: [
+        "here.loc[5, 'Hybrid'] > here.loc[5, 'CIT, bounded'] + 0.03",
+        "here.loc[2, 'perfect alarm'] < here.loc[2, 'CIT, bounded'] + 0.03",
+        "(one_class['alarm'].abs() < 0.5 * one_class['bound'].abs()).all()",
+        "(one_class['perfect alarm'] < 0).all()",
+        "(all_classes['perfect alarm'] > 0).all()",
+        "pays_from(study.of('rotated')) < pays_from(study.of('replaced')) <= 1",
+        "(costs.speech.dropna().diff().dropna() < 0).all()",
     ],
 }
 
@@ -123,8 +134,8 @@ def answer_of(notebook):
     return code
 
 
-def test_there_are_seven():
-    assert [int(path.name[0]) for path in NOTEBOOKS] == list(CLAIMS) == list(range(1, 8))
+def test_there_are_eight():
+    assert [int(path.name[0]) for path in NOTEBOOKS] == list(CLAIMS) == list(range(1, 9))
 
 
 @each
@@ -135,6 +146,12 @@ def test_it_runs_with_its_answer_and_its_claims_hold(path, monkeypatch):
     notebook.cells += [nbformat.v4.new_code_cell(code) for code in (answer_of(notebook), checks)]
     execute(notebook)
     assert notebook.cells[-2].outputs, "the answer shows nothing"
+
+
+def test_notebook_6_stores_the_findings_of_the_data():
+    printed = " ".join("\n".join(text_outputs(read(NOTEBOOKS[5]))).split())
+    for one in shipped_findings():
+        assert f"{one.title}. {one.text}" in printed, "run python notebooks/refresh.py 6"
 
 
 @each

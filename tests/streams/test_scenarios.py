@@ -1,4 +1,4 @@
-"""Scenarios and the streams made from them, on data whose every row tells where it is from."""
+"""Scenarios and their streams, on data in which each row identifies its origin."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tmlcd_core.datasets import Dataset
+from tmlcd_core.draws import CLASSES, ORDER, Draws
 from tmlcd_core.errors import ConfigError, DataError, TmlcdError
 from tmlcd_core.experiments import Experiment
 from tmlcd_core.streams import (
@@ -28,10 +29,11 @@ from tmlcd_core.streams import (
     compose,
     make_scenario,
 )
-from tmlcd_core.streams.draws import CLASSES, ORDER, Draws
 from tmlcd_core.streams.sizes import fitting_scenario, samples_needed
+from tmlcd_core.streams.stream import order_labels
 
 WORDS = ("go", "no", "off", "on", "up", "yes")
+EIGHT = ("bed", "cat", *WORDS)
 
 
 def table(per_class=500, words=WORDS):
@@ -134,6 +136,50 @@ def test_drifts_at_one_time_are_one_change():
     stream = compose(scenario, table(), 0)
     assert stream.changes == (50,)
     assert set(stream.y[50:]) == {"yes", "up", "go"}
+
+
+@pytest.mark.parametrize("affected", [1, 2, 3, 4])
+def test_so_many_classes_change_at_once(affected):
+    details = DriftDetails(new="go", affected=affected)
+    scenario = make_scenario("class-change", 4, 60, 5, details=details).complete(EIGHT, 3)
+    before, after = scenario.concepts()[0], scenario.concepts()[-1]
+    changed = [label for label in before if after[label] != before[label]]
+    assert changed == list(before)[:affected] and after[changed[0]].word == "go"
+    assert not {after[label].word for label in changed} & set(before), "useless: no old class under another label"
+    assert len({origin.word for origin in after.values()}) == 4 and scenario.changes == (120,)
+
+
+@pytest.mark.parametrize("affected", [2, 3, 4])
+def test_so_many_labels_rotate(affected):
+    """The new labels are one cycle through the first m, and the others keep theirs."""
+    scenario = make_scenario("labels-swapped", 4, 60, 5, details=DriftDetails(affected=affected)).complete(EIGHT, 3)
+    after = {label: origin.word for label, origin in scenario.concepts()[-1].items()}
+    walked = [next(iter(after))]
+    while after[walked[-1]] != walked[0]:
+        walked.append(after[walked[-1]])
+    assert walked == list(after)[:affected]
+    assert all(after[label] == label for label in list(after)[affected:])
+
+
+def test_a_gradual_rotation_shows_the_first_or_the_last_concept_only():
+    scenario = make_scenario("labels-swapped", 4, 100, 5, over=0.5, details=DriftDetails(affected=4)).complete(EIGHT, 1)
+    order = order_labels(scenario, 2)
+    found = {(label, order.origins[o].word) for label, o in zip(order.labels, order.origin, strict=True)}
+    concepts = scenario.concepts()
+    assert found == {(label, o.word) for concept in (concepts[0], concepts[-1]) for label, o in concept.items()}
+
+
+@pytest.mark.parametrize(("drift", "affected"), [("class-change", 5), ("labels-swapped", 1), ("labels-swapped", 5)])
+def test_more_classes_than_there_are_cannot_be_affected(drift, affected):
+    with pytest.raises(ConfigError, match=rf"cannot affect {affected} of 4 classes; choose \d to 4") as fault:
+        make_scenario(drift, 4, details=DriftDetails(affected=affected))
+    make_scenario(drift, 4, details=DriftDetails(affected=fault.value.remedy["affected"]))
+
+
+def test_a_place_beyond_the_labels_is_refused():
+    for step in (ClassChange(5, place=2), LabelsSwapped(5, place=1)):
+        with pytest.raises(ConfigError, match=r"place=\d"):
+            Scenario([Concept(2), step], 9).complete(EIGHT, 0)
 
 
 def test_gradual_is_a_probability_ramp():

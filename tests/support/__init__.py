@@ -1,1 +1,1 @@
-"""What several tests share: streams, takes, the app as a server, its visitors."""
+"""Code shared by several tests: streams, takes, the app as a server, its visitors."""

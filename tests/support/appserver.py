@@ -1,4 +1,4 @@
-"""A server of the app on a free port with a home of its own, and a Chromium to look at it."""
+"""A server of the app on a free port with its own home folder, and Chromium."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ FLAGS = [
 
 
 def free_port() -> int:
-    """A port that was free a moment ago."""
+    """Return a port that was free a moment ago."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -83,7 +83,7 @@ def wait_until_healthy(address: str, server: "subprocess.Popen[bytes]", log: Pat
 
 
 def process_of(address: str) -> Any:
-    """The server of `serve` as psutil knows it: its memory and its processor time."""
+    """Return the process of a server of `serve`."""
     import psutil
 
     port = address.rpartition(":")[2]
@@ -91,14 +91,14 @@ def process_of(address: str) -> Any:
 
 
 def processor_seconds(server: Any) -> float:
-    """Processor time that a process has taken so far."""
+    """Return the processor time of a process so far."""
     used = server.cpu_times()
     return used.user + used.system
 
 
 @contextmanager
 def chromium(*extra_flags: str) -> Iterator[Any]:
-    """Debian's Chromium under Playwright."""
+    """Yield Debian's Chromium under Playwright."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

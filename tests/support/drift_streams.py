@@ -1,4 +1,4 @@
-"""The classical streams on which SAM-kNN was published, made anew from their descriptions."""
+"""The streams of the SAM-kNN paper, generated from their descriptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Four words hummed by machine: glides that are never twice the same, for tests that need takes by the dozen."""
+"""Synthetic takes of four words: glides, each slightly different, for tests that need many takes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TUNES = {"low": (200, 400), "rise": (400, 1_200), "fall": (1_500, 500), "high": 
 
 
 def hum(word: str, rng: np.random.Generator, shift: float = 1.0) -> np.ndarray:
-    """A glide of a few harmonics somewhere in a second; `shift` makes it another person's."""
+    """Return a glide of a few harmonics within one second; `shift` changes the speaker."""
     seconds, start = rng.uniform(0.35, 0.45), rng.uniform(0.15, 0.35)
     time = np.arange(round(seconds * RATE)) / RATE
     a, b = (f * rng.uniform(0.95, 1.05) * shift for f in TUNES[word])

@@ -1,4 +1,4 @@
-"""A stage for the player: a generated run whose size comes from the address (see bench_app.py)."""
+"""Test page of the player: a generated run whose size is given in the address (see bench_app.py)."""
 
 import numpy as np
 import streamlit as st
@@ -11,7 +11,7 @@ KEYS = ("cit", "active", "hybrid", "a", "b", "c", "d", "e")
 
 
 def generated(length: int, learners: int, threshold: float) -> PlayerRun:
-    """Learners of different speed that fall at half-time and recover."""
+    """Return a run of learners that lose accuracy half-way and recover at different speeds."""
     time = np.arange(length)
     after = np.maximum(time - length // 2, 0)
     correct, memory, statistic, alarms, points = {}, {}, {}, {}, {}

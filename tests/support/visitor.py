@@ -1,4 +1,4 @@
-"""A visitor without a browser: a session of its own over Streamlit's websocket, which speaks protocol buffers."""
+"""A visitor without a browser: a session over Streamlit's websocket, which uses protocol buffers."""
 
 import json
 import time
@@ -51,7 +51,7 @@ class Visitor:
         await self._run([self._state(key, value) for key, value in values.items()])
 
     def texts(self, kind: str) -> list[str]:
-        """The texts of all elements of a kind: `code`, `markdown`, `heading`, `alert`, …"""
+        """Texts of all elements of a kind: `code`, `markdown`, `heading`, `alert`, …"""
         return [getattr(one, "body", "") or getattr(one, "code_text", "") for one in self.all(kind)]
 
     def all(self, kind: str) -> list[Any]:

@@ -1,4 +1,6 @@
-"""The opened test against the definition of the paper, summed up the long way."""
+"""State of the CUSUM test compared with the paper's definition, computed by plain sums."""
+
+import re
 
 import numpy as np
 import pytest
@@ -77,13 +79,18 @@ def test_a_time_outside_the_run_is_named(time):
         cusum.state_at(DROP, time)
 
 
-@pytest.mark.parametrize("likelihood", ["normal", "binomial"])
+@pytest.mark.parametrize("likelihood", ["normal", "authors", "binomial"])
 def test_the_printed_formulas_add_up(likelihood):
     state = cusum.state_at(DROP, 599, threshold=30.0, likelihood=likelihood)
     row, column = state.best
     texts = [latex for _, latex in cusum.formulas(state)]
     s = state.test.ratios(state.hits[-1])[column]
     assert f"= {s:.2f}" in texts[0]
+    if likelihood != "binomial":
+        terms = re.search(r"([+-]\d+\.\d\d) ([+-]\d+\.\d{3}) = ", texts[0])
+        v0, v1 = state.test.accuracy_before, state.test.candidates[column]
+        spreads = v0 * (1 - v0) / (v1 * (1 - v1))
+        assert float(terms[2]) == pytest.approx(np.log(spreads) * (1 if likelihood == "authors" else 0.5), abs=6e-4)
     assert f"= {state.matrix[row, column]:.2f}" in texts[1]
     assert f"= {state.recursion[-1, column]:.2f}" in texts[2]
 

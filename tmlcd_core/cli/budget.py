@@ -13,6 +13,7 @@ OWN_BOARD = ("ram", "flash", "core", "mhz")
 
 
 def register(commands: Any) -> None:
+    """Add the command `budget`."""
     parser = add_command(commands, "budget", "memory budget on a microcontroller, as in the paper's Table 2", _budget)
     parser.add_argument(
         "--board", help="board name: stm32h743, stm32f767, stm32f401 or a custom name (default: all three)"

@@ -1,4 +1,4 @@
-"""The `calibrate` command: threshold h of the change-detection test for a given false-alarm rate."""
+"""The `calibrate` command: threshold h of the CUSUM test for a given false-alarm rate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from tmlcd_core.cli.command import Report, add_command
 
 
 def register(commands: Any) -> None:
-    parser = add_command(commands, "calibrate", "choose the threshold of the change-detection test", _calibrate)
+    """Add the command `calibrate`."""
+    parser = add_command(commands, "calibrate", "choose the threshold of the CUSUM test", _calibrate)
     parser.add_argument(
         "--accuracy", type=float, required=True, help="accuracy of the classifier before the change, 0 to 1"
     )

@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value to JSON types.
+    """Return a value converted to JSON types.
 
     Arrays become lists, paths strings, nan and infinity None, dataclasses dicts, and any other object its class name.
 
@@ -139,6 +139,19 @@ def plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     return value if value is None or isinstance(value, str | int | float) else type(value).__name__
+
+
+def shortened(value: Any) -> Any:
+    """Return JSON types with floats of six significant digits: a fifth of the file size of measured numbers.
+
+    >>> shortened({"a": [1 / 3, 2]})
+    {'a': [0.333333, 2]}
+    """
+    if isinstance(value, dict):
+        return {key: shortened(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [shortened(one) for one in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -13,6 +13,7 @@ DRAWS, SPEAKERS = 20, 20
 
 
 def register(commands: Any) -> None:
+    """Add the command `compare-extractors`."""
     parser = add_command(
         commands,
         "compare-extractors",
@@ -47,9 +48,9 @@ def register(commands: Any) -> None:
 def _compare(options: argparse.Namespace) -> Report:
     from tmlcd_core.cli.run import aligned
     from tmlcd_core.errors import ConfigError
-    from tmlcd_core.features.voice import DEFAULT_VOICE, VOICE_EXTRACTORS
+    from tmlcd_core.features.voice import DEFAULT_VOICE
     from tmlcd_core.live import LiveSettings
-    from tmlcd_core.live.speakers import measure_speakers, reasons
+    from tmlcd_core.live.speakers import COMPARED, measure_speakers, reasons
 
     changed: dict[str, Any] = {"weights": options.weights} if options.weights else {}
     if options.k is not None:
@@ -58,7 +59,7 @@ def _compare(options: argparse.Namespace) -> Report:
         changed["k"] = options.k if options.k == "sqrt" else int(options.k)
     if options.seed < 0:
         raise ConfigError(f"--seed is {options.seed}; give 0 or more")
-    names = tuple(VOICE_EXTRACTORS)
+    names = COMPARED
     if options.extractors:
         names = tuple(name.strip() for name in options.extractors.split(",") if name.strip())
     settings = LiveSettings(**changed)
@@ -74,17 +75,18 @@ def _compare(options: argparse.Namespace) -> Report:
         terminal_bar(),
     )
     people = list(next(iter(trial.extractors.values())).speakers)
-    rows = [["extractor", "accuracy", "sd", *people]]
+    rows = [["extractor", "accuracy", "sd", "other voice", *people]]
     for name, scores in trial.extractors.items():
         each = [f"{scores.speakers[person]:.3f}" for person in people]
-        rows.append(
-            [name + (" *" if name == DEFAULT_VOICE else ""), f"{scores.accuracy:.3f}", f"{scores.sd:.3f}", *each]
-        )
+        other = "-" if scores.other_voice is None else f"{scores.other_voice:.3f}"
+        mark = " *" if name == DEFAULT_VOICE else ""
+        rows.append([name + mark, f"{scores.accuracy:.3f}", f"{scores.sd:.3f}", other, *each])
     skipped = reasons(trial.skipped)
     lines = [
         f"{options.data}: {len(people)} speakers, {trial.takes} takes; {trial.classes} words with {trial.shots} "
         f"training takes each, {trial.draws} draws per speaker, {trial.tests} takes tested",
         *aligned(rows),
+        "other voice: taught by one speaker, tested with another; mfcc-dtw: nearest take by dynamic time warping",
         f"* default extractor; kNN with k={settings.k}, weights={settings.weights}",
         *trial.remarks,
     ]

@@ -17,6 +17,7 @@ SHOWN = 20  # skipped files listed in the text; --json lists them all
 
 
 def register(commands: Any) -> None:
+    """Add the command `data`."""
     parser = commands.add_parser("data", help="data sources, features and the cache", description=__doc__)
     actions = parser.add_subparsers(metavar="ACTION", required=True)
 

@@ -16,6 +16,7 @@ LARGEST_SESSION = 64 * 2**20  # bytes
 
 
 def register(commands: Any) -> None:
+    """Add the command `export`."""
     parser = add_command(commands, "export", "export a fitted model as a C project for a microcontroller", _export)
     parser.add_argument("--board", default="stm32f401", help="stm32h743, stm32f767 or stm32f401 (%(default)s)")
     parser.add_argument("--out", type=Path, required=True, help="output folder, or a file that ends in .zip")
@@ -35,7 +36,7 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "--later", nargs="+", metavar="WORD", default=[], help="classes that may appear later on the device"
     )
-    parser.add_argument("--train", type=int, default=TRAINING, help="training clips per class (%(default)s)")
+    parser.add_argument("--train", type=int, default=TRAINING, help="initial clips per class (%(default)s)")
     parser.add_argument(
         "--sample-rate", type=int, default=22_050, metavar="HZ", help="sampling rate: 22050 or 4410 (%(default)s)"
     )

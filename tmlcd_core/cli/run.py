@@ -24,23 +24,41 @@ SHOWN = (
     ("accuracy", "overall"),
     ("final_size", "final |T|"),
     ("largest_size", "max |T|"),
+    ("alarms", "alarms"),  # of recorded streams, whose changes are unknown
     ("delay", "delay"),
     ("change_point_error", "cp error"),
     ("missed", "missed"),
     ("false_alarms", "false"),
     ("microseconds", "µs"),
 )
-# Options that `--link` replaces.
-ABOUT_EXPERIMENT = (
-    "data", "classes", "words", "new", "drift", "at", "over", "effect", "strength", "scenario", "learners", "train",
+BYTES = (("mean_bytes", "mean bytes"), ("peak_bytes", "max bytes"))  # shown with --max-bytes
+RECORDED = ("label", "scale", "order", "initial", "samples")  # options of recorded streams
+COMPOSED = (
+    "classes", "words", "new", "drift", "affected", "at", "over", "effect", "strength", "scenario", "train",
     "per_class",
 )  # fmt: skip
+# Options that `--link` replaces.
+ABOUT_EXPERIMENT = ("data", "learners", "labels", "label_delay", "wrong_labels", "max_bytes", *RECORDED, *COMPOSED)
 
 
 def register(commands: Any) -> None:
+    """Add the command `run`."""
     parser = add_command(commands, "run", "run learners over a stream with a drift", _run)
     parser.add_argument("--link", metavar="URL", help="link of the Drift lab, instead of the options up to --set")
-    parser.add_argument("--data", help="name from `data list`, `pack`, or a folder (default: speech)")
+    data = parser.add_mutually_exclusive_group()
+    data.add_argument(
+        "--data", help="name from `data list`, `pack`, a folder, or a river stream such as river:SEA (default: speech)"
+    )
+    data.add_argument("--table", metavar="FILE", help="CSV, TSV, ARFF, Parquet or NPZ file in the order of time")
+    parser.add_argument("--label", metavar="COLUMN", help="label column of the table")
+    parser.add_argument("--scale", help="scaling of the table's numbers: z-score, min-max or none (default: z-score)")
+    parser.add_argument("--order", help="use the files of a folder in the order of their `name` or `date`")
+    parser.add_argument(
+        "--initial", type=int, help="initial samples of a table, river stream or ordered folder (default: 100)"
+    )
+    parser.add_argument(
+        "--samples", type=int, help="samples of such a stream to use, the initial ones included (default: all)"
+    )
     parser.add_argument(
         "--classes", metavar="N|A,B,…", help="number of classes, drawn for each run, or their names (default: 2)"
     )
@@ -51,6 +69,9 @@ def register(commands: Any) -> None:
         "or the name of a plugin's drift (default: class-change)",
     )
     parser.add_argument("--new", metavar="CLASS", help="class that appears (default: drawn at random)")
+    parser.add_argument(
+        "--affected", type=int, metavar="M", help="classes that change (default: 1), or labels that rotate (default: 2)"
+    )
     parser.add_argument("--at", type=float, help="start of the drift, as a fraction of the stream (default: 0.5)")
     parser.add_argument(
         "--over", type=float, help="length of the drift, as a fraction of the rest of the stream (default: 0)"
@@ -67,12 +88,26 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "--per-class", type=int, help="stream samples per class; fewer if the data have fewer (default: 1500)"
     )
+    parser.add_argument("--labels", type=float, help="share of the samples that get a label, 0 to 1 (default: 1)")
+    parser.add_argument("--label-delay", type=int, help="samples until a label comes (default: 0)")
+    parser.add_argument("--wrong-labels", type=float, help="share of the labels that are wrong, 0 to 1 (default: 0)")
+    parser.add_argument(
+        "--max-bytes",
+        type=int,
+        metavar="N",
+        help="the same memory for all learners, in bytes: T, and the window of Active, hold what fits",
+    )
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="SETTING=VALUE[,VALUE…]",
         help="setting of the learners, such as threshold=30 or hybrid.max_size=50,100; several values make a grid",
+    )
+    parser.add_argument(
+        "--paper",
+        choices=("printed", "code"),
+        help="the paper's settings as printed (default), or as the authors' published code runs",
     )
     parser.add_argument("--runs", type=int, help="number of runs (default: 20; with --link: as in the link, or 1)")
     parser.add_argument("--seed", type=int, help="seed of the first run; further runs count up from it (default: 0)")
@@ -86,8 +121,11 @@ def register(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> Report:
     from tmlcd_core.experiments import grid, sweep
+    from tmlcd_core.experiments.variants import variant_of
 
     base = _experiment(options)
+    if options.paper is not None:
+        base = variant_of(options.paper).apply(base)
     experiments = grid(base, dict(_axis(text) for text in options.set))
     _warn_of_broken_files(base)
     results = sweep(experiments, None, options.out, options.jobs, options.dask, terminal_bar())
@@ -101,6 +139,8 @@ def _experiment(options: argparse.Namespace) -> Experiment:
     from tmlcd_core.experiments import Experiment
 
     given = {name: getattr(options, name) for name in ABOUT_EXPERIMENT if getattr(options, name) is not None}
+    if options.table is not None:
+        given["data"] = options.table
     counts = {name: getattr(options, name) for name in ("runs", "seed") if getattr(options, name) is not None}
     for name, value in counts.items():
         if value < (name == "runs"):
@@ -111,6 +151,8 @@ def _experiment(options: argparse.Namespace) -> Experiment:
                 f"--link already sets the whole experiment: leave out --{next(iter(given)).replace('_', '-')}"
             )
         return replace(Experiment.from_link(options.link), **counts)
+    if options.table is not None and not options.label:
+        raise ConfigError("--table needs the name of its label column: add --label COLUMN")
     if given.get("drift") == GRADUAL:
         given |= {"drift": "class-change", "over": given.get("over", THIRD)}
     if "scenario" in given:
@@ -120,7 +162,12 @@ def _experiment(options: argparse.Namespace) -> Experiment:
     for name in ("words", "learners"):
         if name in given:
             given[name] = _names(given[name])
-    return Experiment(**given, **({"runs": RUNS} | counts))
+    experiment = Experiment(**given, **counts)
+    unused = [name for name in (COMPOSED if experiment.is_recorded else RECORDED) if name in given]
+    if unused:
+        what = "a recorded stream, which keeps its samples" if experiment.is_recorded else "a composed stream"
+        raise ConfigError(f"--{unused[0].replace('_', '-')} does not apply to {what}: leave it out")
+    return replace(experiment, **({"runs": RUNS if experiment.is_random else 1} | counts))
 
 
 def _scenario(path: Path) -> Any:
@@ -138,6 +185,8 @@ def _warn_of_broken_files(experiment: Experiment) -> None:
     from tmlcd_core.datasets.folder import left_out
     from tmlcd_core.streams import SourcePool
 
+    if experiment.is_recorded:
+        return
     feature_pool = experiment.feature_pool()
     if isinstance(feature_pool, SourcePool):
         experiment.prepare(feature_pool, terminal_bar())
@@ -191,15 +240,23 @@ def _settings(experiment: Experiment, name: str, run: Any) -> dict[str, Any]:
 def _table(results: Results, experiment: Experiment) -> str:
     runs = results.runs(experiment)
     scenario = runs[0].scenario
-    changes = ", ".join(f"{drift.kind} at {drift.at}" for drift in scenario.drifts) or "no drift"
+    none = "changes unknown" if scenario.recorded else "no drift"
+    changes = ", ".join(f"{drift.kind} at {drift.at}" for drift in scenario.drifts) or none
+    initial = (
+        f"{scenario.initial} initial samples" if scenario.recorded else f"{scenario.train} initial samples per class"
+    )
     lines = [
-        f"{experiment.data}: {scenario.start.size} classes, {scenario.train} initial samples per class, "
+        f"{experiment.data}: {scenario.start.size} classes, {initial}, "
         f"stream of {scenario.length} samples ({changes}), {len(runs)} runs",
         *(f"  {name}={value}" for name, value in experiment.settings),
+        *([] if experiment.max_bytes is None else [f"  max_bytes={experiment.max_bytes}"]),
     ]
-    rows = [["learner", *(head for _, head in SHOWN)]]
+    columns = [(key, head) for key, head in SHOWN if (key == "alarms") <= bool(scenario.recorded)]
+    if experiment.max_bytes is not None:
+        columns += BYTES
+    rows = [["learner", *(head for _, head in columns)]]
     for name, summary in results.summary(experiment).items():
-        rows.append([name, *(_cell(summary[key].mean, summary[key].std, key) for key, _ in SHOWN)])
+        rows.append([name, *(_cell(summary[key].mean, summary[key].std, key) for key, _ in columns)])
     return "\n".join(lines + aligned(rows))
 
 

@@ -129,7 +129,7 @@ class FeatureCache:
         arrays: Mapping[str, NDArray],
         meta: Mapping[str, Any],
     ) -> None:
-        """Store `arrays` and `meta` under these keys, if disk space and limit allow."""
+        """Store `arrays` (n, …) by name and `meta` under these keys, if disk space and limit allow."""
         path = self.path(source, label, keys)
         size = sum(array.nbytes for array in arrays.values())
         if not self.limit:

@@ -93,52 +93,6 @@ def load(
     )
 
 
-def extract(
-    source: Source,
-    label: str,
-    indices: Sequence[int],
-    extractor: Extractor | None,
-    effect: Effect | None = None,
-    strength: ArrayLike = 1.0,
-    seed: int = 0,
-    progress: Progress = silent,
-) -> NDArray[np.float32]:
-    """Compute the features, float32 (n, d), of n media of one class without cache: for a drift of varying strength.
-
-    `strength` is one number or shape (n,). The features of a medium are the same as those from `load` at the same
-    strength.
-
-    Examples
-    --------
-    >>> from tmlcd_core.datasets import DigitsSource
-    >>> extract(DigitsSource(), "3", [7, 0, 7], extractor=None).shape
-    (3, 64)
-    """
-    pipeline = _Pipeline(source, extractor, effect, seed)
-    numbers, count = [int(i) for i in indices], source.count(label)
-    if outside := [i for i in numbers if not 0 <= i < count]:
-        raise DataError(
-            f"{source.name} has no clip or image {outside[0]} of {label!r}: there are {count}, numbered from 0"
-        )
-    if np.shape(strength) not in ((), (len(numbers),)):
-        raise ConfigError(
-            f"strengths of shape {np.shape(strength)} for {len(numbers)} indices: pass one number, or one per index"
-        )
-    strengths = np.broadcast_to(np.asarray(strength, np.float64), len(numbers))
-    blocks = []
-    for start in range(0, len(numbers), CHUNK):
-        class_progress = numbers[start : start + CHUNK]
-        blocks.append(
-            pipeline.features(
-                label, source.media(label, class_progress), class_progress, strengths[start : start + CHUNK]
-            )
-        )
-        progress(start + len(class_progress), len(numbers), f"features of {label}")
-    if not blocks:
-        raise ConfigError("no indices; pass at least one")
-    return np.concatenate(blocks)
-
-
 def disturb(
     source: Source,
     label: str,
@@ -148,7 +102,7 @@ def disturb(
     strength: ArrayLike,
     seed: int,
 ) -> NDArray:
-    """Apply an effect to media of one class with the indices `index`, as in `load`; return the changed media."""
+    """Return media (n, …) of one class with an effect, as in `load`; `strength` is one number or shape (n,)."""
     # Clip i of two different words must not get the same noise.
     own = int(np.random.SeedSequence([seed, zlib.crc32(label.encode())]).generate_state(1)[0])
     return effect(media, strength, seed=own, indices=index, sample_rate=source.sample_rate or 0)

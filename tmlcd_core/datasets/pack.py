@@ -119,7 +119,7 @@ def make_pack(
 
 
 def load_pack(folder: str | Path | None = None) -> Pack:
-    """Load the pack of `folder`, by default the shipped one."""
+    """Return the `Pack` of `folder`, by default the shipped one."""
     folder = PLACE if folder is None else Path(folder)
     try:
         arrays, meta = read_arrays(folder / FILE)

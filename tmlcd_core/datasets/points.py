@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tmlcd_core.datasets.dataset import Kind
 from tmlcd_core.errors import DataError
+from tmlcd_core.portable_math import cos_of_turns, sin_of_turns
 
 NAMES = tuple("ABCDEFGHIJ")
 APART = 2.2  # standard deviations between neighbouring clouds: near enough for a kNN to make mistakes
@@ -43,8 +44,9 @@ class PointsSource:
         if number == ring:
             return np.zeros(2)
         # Every fourth position on the ring, so that the first few classes are not all neighbours.
-        angle = 2 * np.pi * (4 * number % ring) / ring
-        return APART / (2 * np.sin(np.pi / ring)) * np.array([np.cos(angle), np.sin(angle)])
+        place = 4 * number
+        radius = APART / (2 * sin_of_turns(1, 2 * ring))
+        return radius * np.array([cos_of_turns(place, ring), sin_of_turns(place, ring)])
 
     def media(self, label: str, indices: Sequence[int]) -> NDArray[np.float32]:
         """Return points of a class, float32 (n, 2)."""

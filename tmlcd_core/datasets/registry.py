@@ -93,7 +93,7 @@ def open_source(
     download: bool = False,
     progress: Progress = silent,
 ) -> Source:
-    """Open a source by its name in `SOURCES`, or a folder of clips or images by its path.
+    """Return a source by its name in `SOURCES`, or a folder of clips or images by its path.
 
     Parameters
     ----------

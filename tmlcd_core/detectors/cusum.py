@@ -9,10 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.detectors.detector import Cloneable
 from tmlcd_core.errors import DataError
+from tmlcd_core.portable_math import log
 from tmlcd_core.validation import one_of, real_number, whole_number
 
 DIRECTIONS = ("both", "down")
-LIKELIHOODS = ("normal", "binomial")
+LOGARITHM = {
+    "normal": 0.5,
+    "authors": 1.0,
+}  # factor of ln(v0 w0 / v1 w1), w = 1 - v: Eq. 4; the authors' published code
+LIKELIHOODS = (*LOGARITHM, "binomial")
 LONGEST = 2**31 - 1  # samples of a batch or a warm-up
 V0_MARGIN = 1e-3  # v0 is kept this far from 0 and 1 (authors' experiments)
 
@@ -29,8 +34,9 @@ def log_likelihood_ratio(
     n
         Samples per batch.
     likelihood
-        "normal": the approximation of the paper's Eq. (4). "binomial": the exact ratio, in which the binomial
-        coefficients cancel.
+        "normal": the approximation of the paper's Eq. (4). "authors": as the authors' published code computes it, with
+        the whole logarithm in the last term of Eq. (4) instead of half of it. "binomial": the exact ratio, in which the
+        binomial coefficients cancel.
 
     Returns
     -------
@@ -45,12 +51,12 @@ def log_likelihood_ratio(
     zeta, v0, v1 = (np.asarray(a, dtype=np.float64) for a in (correct, v0, v1))
     w0, w1 = 1 - v0, 1 - v1
     if likelihood == "binomial":
-        return zeta * np.log(v1 / v0) + (n - zeta) * np.log(w1 / w0)
+        return zeta * log(v1 / v0) + (n - zeta) * log(w1 / w0)
     return (
         (v1 * w1 - v0 * w0) / (2 * n * v0 * w0 * v1 * w1) * zeta**2
         + (w0 - w1) / (w0 * w1) * zeta
         + n * (v0 * w1 - v1 * w0) / (2 * w0 * w1)
-        + 0.5 * np.log(v0 * w0 / (v1 * w1))
+        + LOGARITHM[likelihood] * log(v0 * w0 / (v1 * w1))
     )
 
 
@@ -75,7 +81,8 @@ class GeneralizedCusum(Cloneable):
     direction
         "both" (the paper's Active) or "down": only candidates below v0 (its Hybrid).
     likelihood
-        "normal" approximation (the paper) or exact "binomial".
+        "normal" approximation (the paper's Eq. 4), "authors" (the authors' published code: the whole logarithm in Eq. 4
+        instead of half of it) or exact "binomial".
     spacing, gap
         Candidates v1 are spacing/2, 3 spacing/2, … below 1, without those closer than `gap` to v0.
     margin

@@ -5,8 +5,6 @@ from __future__ import annotations
 import inspect
 from typing import Protocol, Self, runtime_checkable
 
-FEWEST_SAMPLES = 5  # an alarm that would leave fewer is recorded but does not change T (authors' experiments)
-
 
 @runtime_checkable
 class ChangeDetector(Protocol):

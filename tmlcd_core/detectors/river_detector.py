@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tmlcd_core.detectors.cusum import DIRECTIONS
-from tmlcd_core.detectors.detector import FEWEST_SAMPLES, Cloneable
+from tmlcd_core.detectors.detector import Cloneable
 from tmlcd_core.errors import ConfigError
+from tmlcd_core.knn.storage import FEWEST_SAMPLES
+from tmlcd_core.portable_math import log
 from tmlcd_core.validation import one_of, whole_number
 
 
@@ -108,5 +110,5 @@ def change_point(hits: ArrayLike, fewest: int = FEWEST_SAMPLES) -> int:
     before = total[cuts - 1]
     for correct, size in ((before, cuts), (total[-1] - before, n - cuts)):
         for count in (correct, size - correct):
-            likelihood += count * np.log(np.maximum(count, 1) / size)  # 0 ln 0 = 0
+            likelihood += count * log(np.maximum(count, 1) / size)  # 0 ln 0 = 0
     return int(cuts[likelihood.argmax()])

@@ -2,13 +2,17 @@
 
 from tmlcd_core.experiments.evaluation import Metrics, Spread, describe, evaluate, spread, summarise
 from tmlcd_core.experiments.experiment import Experiment, grid
+from tmlcd_core.experiments.labels import Supervision
 from tmlcd_core.experiments.results import Asked, Curve, Results
 from tmlcd_core.experiments.runs import LearnerRun, Run, prequential
 from tmlcd_core.experiments.sweep import sweep
+from tmlcd_core.experiments.variants import VARIANTS, Choice, Variant, variant_of
 from tmlcd_core.metrics import accuracy_curve
 
 __all__ = [
+    "VARIANTS",
     "Asked",
+    "Choice",
     "Curve",
     "Experiment",
     "LearnerRun",
@@ -16,6 +20,8 @@ __all__ = [
     "Results",
     "Run",
     "Spread",
+    "Supervision",
+    "Variant",
     "accuracy_curve",
     "describe",
     "evaluate",
@@ -24,4 +30,5 @@ __all__ = [
     "spread",
     "summarise",
     "sweep",
+    "variant_of",
 ]

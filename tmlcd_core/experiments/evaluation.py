@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.changes import judge, mean
 from tmlcd_core.errors import DataError
-from tmlcd_core.knn.store import sample_bytes
+from tmlcd_core.knn.storage import sample_bytes
+from tmlcd_core.learners.trace import Memory
 
 
 def _metric(formula: str, span: str) -> Any:
@@ -21,7 +22,10 @@ def _metric(formula: str, span: str) -> Any:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Metrics of one learner in one run; nan where a metric is undefined. `describe` returns the formula of each."""
+    """Metrics of one learner in one run; nan where a metric is undefined. `describe` returns the formula of each.
+
+    If nobody knows the changes of a stream, as in a recorded one, the metrics that need them are nan.
+    """
 
     accuracy: float = _metric("fraction of samples predicted correctly", "0..1")
     accuracy_before: float = _metric("accuracy before the first change; of the whole stream if there is none", "0..1")
@@ -35,16 +39,21 @@ class Metrics:
         "mean over changes with recovery",
         "0..length",
     )
-    unrecovered: int = _metric("changes without recovery before the next change or the end of the stream", "0..changes")
+    unrecovered: float = _metric(
+        "changes without recovery before the next change or the end of the stream", "0..changes"
+    )
     final_size: int = _metric("|T| after the last sample", ">= 0")
     largest_size: int = _metric("maximum of |T| over time", ">= final_size")
     mean_size: float = _metric("mean of |T| over time", ">= 0")
-    largest_bytes: int = _metric("4 (d + 2) max |T|: features, label and time of 32 bits each", ">= 0")
-    window_bytes: int = _metric("4 (d + 2) |W|: history window, which the paper counts separately", ">= 0")
+    largest_bytes: int = _metric("b max |T|; b bytes a sample: 4 (d + 2), d + 5 with storage='uint8'", ">= 0")
+    window_bytes: int = _metric("b |W|: history window, which the paper counts separately", ">= 0")
+    mean_bytes: float = _metric("mean over time of the device memory: b (|T| + |W|) + fixed parts", ">= 0")
+    peak_bytes: int = _metric("maximum over time of the device memory: b (|T| + |W|) + fixed parts", ">= mean_bytes")
     delay: float = _metric("first alarm after a change - change, mean over detected changes", ">= 0 samples")
     change_point_error: float = _metric(
         "|estimated change point - change| at the first alarm after each change, mean", ">= 0 samples"
     )
+    alarms: float = _metric("number of alarms; nan without a test", ">= 0")
     missed: float = _metric(
         "changes without an alarm before the next change or the end; nan without a test", "0..changes"
     )
@@ -70,12 +79,13 @@ def evaluate(
     sizes: ArrayLike,
     detections: Sequence[int] | NDArray[np.integer] = (),
     change_points: Sequence[int] | NDArray[np.integer] = (),
-    changes: Sequence[int] = (),
+    changes: Sequence[int] | None = (),
     ends: Sequence[int] | None = None,
     n_features: int = 0,
     window: int = 0,
     seconds: float = math.nan,
     has_test: bool = True,
+    memory: Memory | None = None,
 ) -> Metrics:
     """Compute the `Metrics` of one run.
 
@@ -87,12 +97,15 @@ def evaluate(
         Samples with an alarm, and the change point estimated at each.
     changes, ends : sequence of int
         First sample of each new concept, and the sample from which on it is complete; `changes` if None.
+        `changes` None: unknown.
     n_features, window : int
         Number of features d, and length of the history window W.
     seconds : float
         Run time.
     has_test : bool
         True if the learner has a change-detection test.
+    memory : Memory or None
+        Bytes of a sample, |W| and fixed bytes as the learner counts them; 4 (d + 2) a sample and `window` if None.
 
     Examples
     --------
@@ -105,34 +118,40 @@ def evaluate(
     n = len(correct)
     if not n or len(sizes) != n:
         raise DataError(f"{n} predictions and {len(sizes)} sizes: give one of each per sample, for at least 1 sample")
+    known = changes is not None
+    changes = changes or ()
     if any(not 0 < change < n for change in changes):
         raise DataError(f"changes={list(changes)}: every change must be in 1..{n - 1}")
     found = judge(correct, detections, changes, ends)
     pairs = [(o.change, int(change_points[o.detection])) for o in found.outcomes if o.detection is not None]
     first = changes[0] if changes else n
-    each = sample_bytes(n_features)
+    memory = memory or Memory(sample_bytes(n_features), window)
+    total = memory.over_time(sizes)
 
     def soon(span: int) -> float:
         return mean([mean(correct[o.change : min(o.change + span, o.stop)]) for o in found.outcomes])
 
     return Metrics(
         accuracy=mean(correct),
-        accuracy_before=mean(correct[:first]),
+        accuracy_before=mean(correct[:first]) if known else math.nan,
         accuracy_after=mean(correct[first:]),
         accuracy_100=soon(100),
         accuracy_200=soon(200),
         accuracy_500=soon(500),
         recovery=found.recovery,
-        unrecovered=found.unrecovered,
+        unrecovered=found.unrecovered if known else math.nan,
         final_size=int(sizes[-1]),
         largest_size=int(sizes.max()),
         mean_size=float(sizes.mean()),
-        largest_bytes=int(sizes.max()) * each,
-        window_bytes=window * each,
+        largest_bytes=int(sizes.max()) * memory.sample_bytes,
+        window_bytes=memory.window * memory.sample_bytes,
+        mean_bytes=float(total.mean()),
+        peak_bytes=int(total.max()),
         delay=found.delay,
         change_point_error=mean([abs(point - change) for change, point in pairs]),
-        missed=found.missed if has_test else math.nan,
-        false_alarms=len(found.false) if has_test else math.nan,
+        alarms=len(found.alarms) if has_test else math.nan,
+        missed=found.missed if has_test and known else math.nan,
+        false_alarms=len(found.false) if has_test and known else math.nan,
         microseconds=1e6 * seconds / n,
     )
 
@@ -147,7 +166,7 @@ class Spread:
 
 
 def spread(values: ArrayLike) -> Spread:
-    """Return the mean and standard deviation of the values, ignoring nan.
+    """Return the mean and standard deviation of values (n,), ignoring nan.
 
     >>> spread([1.0, 3.0, math.nan])
     Spread(mean=2.0, std=1.0, n=2)

@@ -6,31 +6,40 @@ import copy
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from hashlib import blake2b
 from itertools import product
 from typing import Any
 
 from tmlcd_core.datasets import FeatureCache, load_pack
 from tmlcd_core.datasets.pack import pack_key
+from tmlcd_core.datasets.tables import is_table, open_table
+from tmlcd_core.draws import LARGEST_SEED
 from tmlcd_core.errors import ConfigError, TmlcdError
 from tmlcd_core.experiments import link as links
-from tmlcd_core.experiments.runs import Run, as_learner, prequential
+from tmlcd_core.experiments.labels import Supervision, Teacher
+from tmlcd_core.experiments.runs import LearnerRun, Run, as_learner, follow_blocks, prequential
 from tmlcd_core.features import Extractor
-from tmlcd_core.learners.registry import LEARNERS, PAPER, learner_entry, make_learner, settings_of
+from tmlcd_core.learners.registry import CHANGE, LEARNERS, PAPER, learner_entry, make_learner, settings_of
 from tmlcd_core.progress import Progress, silent
-from tmlcd_core.streams.draws import LARGEST_SEED
 from tmlcd_core.streams.drifts import PER_CLASS, DriftDetails, drift_kind, make_scenario
 from tmlcd_core.streams.feature_pools import FeaturePool, SourcePool, pack_pool
+from tmlcd_core.streams.foreign import foreign_recording, is_foreign, is_generator
+from tmlcd_core.streams.recordings import INITIAL, ORDERS, FolderRecording, Recording
 from tmlcd_core.streams.scenario import TRAIN, VERY_NOISY, Scenario
 from tmlcd_core.streams.sizes import Fit, fitting_scenario
 from tmlcd_core.streams.stream import Stream, compose, order_labels
-from tmlcd_core.validation import real_number, whole_number
+from tmlcd_core.streams.tables import SCALES, TableRecording
+from tmlcd_core.validation import one_of, real_number, whole_number
 
 PACK = "pack"  # dataset included in the project
-EXTRACTOR_SETTINGS = ("filters", "sample_rate", "n_fft", "hop")
+EXTRACTOR_SETTINGS = ("filters", "sample_rate", "n_fft", "hop", "norm")
 USUAL_NOISE = {"audio": "white noise", "image": "image noise", "vector": VERY_NOISY}
-SHARES = ("at", "over", "strength")  # fields from 0 to 1
-NUMBERS = ("classes", *SHARES, "per_class", "train")  # fields of Experiment that `grid` can vary
+SHARES = ("at", "over", "strength", "labels", "wrong_labels")  # fields from 0 to 1
+NUMBERS = (  # fields of Experiment that `grid` can vary
+    "classes", "affected", *SHARES, "per_class", "train", "initial", "label_delay", "max_bytes",
+)  # fmt: skip
+BYTES = "max_bytes"  # setting of the learners whose memory can be limited in bytes
 DIGITS = 6  # decimals to which fractions are rounded
 
 
@@ -48,7 +57,8 @@ class Experiment:
     Parameters
     ----------
     data : str or Path
-        "pack", a name of `tmlcd_core.datasets.SOURCES`, or a folder.
+        "pack", a name of `tmlcd_core.datasets.SOURCES`, or a folder; or a recorded stream: a table (CSV, TSV, ARFF,
+        Parquet or NPZ file) with its column `label`, a river stream such as "river:Phishing", or a folder with `order`.
     classes : int, or sequence of str
         Number of initial classes (λ), or their names.
     words : sequence of str
@@ -57,6 +67,8 @@ class Experiment:
         Class that appears; drawn at random if None.
     drift : str
         A name of `DRIFTS`.
+    affected : int
+        Number of classes that change, or whose labels rotate (m); 0 for the default of the drift (1 class, 2 labels).
     at, over : float
         Start of the drift, as a fraction of the stream, and its length, as a fraction of the rest; 0 is abrupt.
     effect, strength : str, float
@@ -69,10 +81,21 @@ class Experiment:
         Names of `LEARNERS`, or learner objects accepted by `prequential`.
     settings : mapping
         Settings of all learners (`threshold`, `k`, …) or of one learner (`hybrid.max_size`).
+    max_bytes : int or None
+        Memory of every learner on the device, in bytes, counted as its `memory_bytes`: T, and W of Active, hold as many
+        samples as fit; `max_size` and `window` are then ignored. None: each learner has its own limit.
     extractor : mapping
         Settings of `Extractor` that differ from the paper's.
     seed, runs : int
         Seed of classes, order and media, and number of runs; run i of `sweep` has the seed `seed + i`.
+    label, scale : str
+        Label column of a table; scaling of its numbers: "z-score", "min-max" or "none" (`streams.tables.Encoder`).
+    order : str
+        Use the files of a folder in the order of their "name" or "date".
+    initial, samples : int
+        Initial samples of a recorded stream, and number of samples to use, the initial ones included; 0 for all.
+    labels, label_delay, wrong_labels : float, int, float
+        Labels that the learners get, see `Supervision`: share, delay in samples, share of wrong ones.
 
     Examples
     --------
@@ -95,6 +118,7 @@ class Experiment:
     words: tuple[str, ...] = ()
     new: str | None = None
     drift: str = "class-change"
+    affected: int = 0
     at: float = 0.5
     over: float = 0.0
     effect: str = ""
@@ -107,6 +131,15 @@ class Experiment:
     extractor: Any = ()
     seed: int = 0
     runs: int = 1
+    label: str = ""
+    scale: str = SCALES[0]
+    order: str = ""
+    initial: int = INITIAL
+    samples: int = 0
+    labels: float = 1.0
+    label_delay: int = 0
+    wrong_labels: float = 0.0
+    max_bytes: int | None = None
 
     def __post_init__(self) -> None:
         classes: Any = self.classes
@@ -115,18 +148,25 @@ class Experiment:
             classes = self.scenario.start.size
         elif not isinstance(classes, str) and isinstance(classes, Sequence):
             classes, words = len(classes), tuple(classes)
-        drift_kind(self.drift)
+        kind = drift_kind(self.drift)
+        affected = whole_number("affected", self.affected, 0)
         plain = {
             "data": str(self.data),  # a folder may come as a Path
             "classes": whole_number("classes", classes, 2),
             "words": words[:classes],
             "new": self.new or (words[classes] if len(words) > classes else None),
+            "affected": affected if kind.affects and affected != kind.affects else 0,
             "learners": tuple(self.learners),
             "per_class": whole_number("per_class", self.per_class, 1),
             "train": whole_number("train", self.train, 1),
             "seed": whole_number("seed", self.seed, 0, LARGEST_SEED),
             "runs": whole_number("runs", self.runs, 1),
             "extractor": _pairs(self.extractor),
+            "scale": one_of("scale", self.scale, SCALES),
+            "order": one_of("order", self.order, ("", *ORDERS)),
+            "initial": whole_number("initial", self.initial, 1),
+            "samples": whole_number("samples", self.samples, 0),
+            "label_delay": whole_number("label_delay", self.label_delay, 0),
         }
         plain |= {name: round(real_number(name, getattr(self, name), 0.0, 1.0), DIGITS) for name in SHARES}
         for name, value in plain.items():
@@ -134,6 +174,13 @@ class Experiment:
         names = self.learner_names
         if not names or len(set(names)) != len(names):
             raise ConfigError(f"learners={list(names)}; give at least one, all different")
+        if self.max_bytes is not None:
+            object.__setattr__(self, "max_bytes", whole_number("max_bytes", self.max_bytes, 1))
+            if unbounded := [n for n, one in zip(names, self.learners, strict=True) if not _has_bytes(one)]:
+                raise ConfigError(
+                    f"max_bytes={self.max_bytes}: the memory of {', '.join(unbounded)} cannot be limited to a number "
+                    "of bytes; leave out these learners, or max_bytes"
+                )
         object.__setattr__(self, "settings", _relevant(_pairs(self.settings), self._named_learners))
         for name in self._named_learners:
             settings_of(name, 1, changed=self._changed(name))
@@ -144,8 +191,34 @@ class Experiment:
 
     # -- the stream --------------------------------------------------------------------------------------------------
 
-    def feature_pool(self, cache: FeatureCache | None = None) -> FeaturePool:
-        """Return the feature pool of the data; `cache` is the default feature cache if None."""
+    @property
+    def is_recorded(self) -> bool:
+        """True for a recorded stream: a table, a river stream, or a folder in the order of its files."""
+        return bool(self.label or self.order) or is_foreign(self.data)
+
+    @property
+    def is_random(self) -> bool:
+        """True if the run depends on the seed."""
+        return not self.is_recorded or is_generator(self.data) or self.supervision.is_random
+
+    @property
+    def supervision(self) -> Supervision:
+        """Which labels the learners get, and when."""
+        return Supervision(self.labels, self.label_delay, self.wrong_labels)
+
+    def feature_pool(self, cache: FeatureCache | None = None, progress: Progress = silent) -> FeaturePool:
+        """Return the feature pool of the data, a `Recording` if it is recorded.
+
+        `cache` is the default feature cache if None; `progress` reports the first pass over a table.
+        """
+        if is_foreign(self.data):
+            return foreign_recording(self.data, self.initial, self.samples, self.scale, self.seed, progress)
+        if self.label:
+            return TableRecording(self.data, self.label, self.initial, self.samples, self.scale, progress)
+        if self.order:
+            return FolderRecording(self.data, self.order, self.initial, self.samples, self._extractor(), cache)
+        if is_table(self.data):
+            raise ConfigError(f"data={self.data!r} is a table: name its label column, with label= or --label")
         if self.data == PACK:
             return pack_pool(load_pack())
         names = self.scenario.names if self.scenario else (*self.words, *([self.new] if self.new else []))
@@ -179,13 +252,15 @@ class Experiment:
 
     def fit(self, feature_pool: FeaturePool, usable: Mapping[str, int] | None = None) -> Fit:
         """Return the `Fit`: the scenario of `drawn`, and the class that limits the length of the stream, if any."""
+        if isinstance(feature_pool, Recording):
+            return Fit(feature_pool.scenario())
         if self.scenario is not None:
             return Fit(self.scenario.complete(feature_pool.classes, self.seed))
         words, new = self.words, self.new
         if self.data == PACK and not words:  # the pack is made for a change of its first word into its last
             words, new = feature_pool.classes[:-1][: self.classes], new or feature_pool.classes[-1]
         effect = self.effect or (VERY_NOISY if self.data == "speech" else USUAL_NOISE[feature_pool.kind])
-        details = DriftDetails(new, effect, 1.0 if effect == VERY_NOISY else self.strength)
+        details = DriftDetails(new, effect, 1.0 if effect == VERY_NOISY else self.strength, self.affected)
 
         def make(per_class: int, train: int) -> Scenario:
             where = {"at": self.at, "over": self.over, "words": words, "details": details}
@@ -226,28 +301,54 @@ class Experiment:
         allowed = learner_entry(name).defaults()
         general = {key: value for key, value in self.settings if key in allowed}
         own = {key.partition(".")[2]: value for key, value in self.settings if key.startswith(f"{name}.")}
-        return general | own
+        equal = {} if self.max_bytes is None else {BYTES: self.max_bytes}
+        return equal | general | own
+
+    def _given(self, name: str, scenario: Scenario) -> dict[str, Any]:
+        """Settings of a learner in a run: the time of the first change, if it has to know it, and those given."""
+        told = {CHANGE: scenario.changes[0] + 1} if scenario.changes else {}
+        return {key: at for key, at in told.items() if key in learner_entry(name).defaults()} | self._changed(name)
 
     def learner_settings(self, name: str, scenario: Scenario) -> dict[str, Any]:
         """Return all settings of a learner in a run of this scenario, by name."""
-        return settings_of(name, scenario.train * scenario.start.size, self.seed, self._changed(name))
+        return settings_of(name, scenario.initial, self.seed, self._given(name, scenario))
 
     def learner(self, name: str, scenario: Scenario) -> Any:
         """Return a new, unfitted learner."""
         for one in self.learners:
             if not isinstance(one, str) and type(one).__name__ == name:
-                return as_learner(copy.deepcopy(one))
-        return make_learner(name, scenario.train * scenario.start.size, self.seed, self._changed(name))
+                found = copy.deepcopy(one)
+                if self.max_bytes is not None:
+                    setattr(found, BYTES, self.max_bytes)
+                return as_learner(found)
+        return make_learner(name, scenario.initial, self.seed, self._given(name, scenario))
 
-    def run(self, feature_pool: FeaturePool | None = None, progress: Progress = silent) -> Run:
-        """Run every learner over the same stream; return the `Run`."""
-        return self.run_stream(self.stream(feature_pool, progress))
+    def run(
+        self, feature_pool: FeaturePool | None = None, progress: Progress = silent, keep_traces: bool = True
+    ) -> Run:
+        """Run every learner over the same stream; return the `Run`.
+
+        A recorded stream is read in blocks; without `keep_traces` a run over any number of samples needs little memory.
+        """
+        feature_pool = feature_pool or self.feature_pool(progress=progress)
+        if not isinstance(feature_pool, Recording):
+            return self.run_stream(self.stream(feature_pool, progress))
+        scenario = feature_pool.scenario()
+        learners = {name: self.learner(name, scenario) for name in self.learner_names}
+        teacher = partial(Teacher, self.supervision, feature_pool.classes, self.seed)
+        found = follow_blocks(learners, feature_pool.blocks(progress), teacher, keep_traces)
+        return Run(self.seed, scenario, {name: one.result(scenario.known_changes) for name, one in found.items()})
 
     def run_stream(self, stream: Stream) -> Run:
         """Run every learner over a given stream; return the `Run`."""
         *_, (_, run) = self.steps(stream)
         assert run is not None
         return run
+
+    def learner_run(self, name: str, stream: Stream) -> LearnerRun:
+        """Run one learner over a given stream; return its `LearnerRun`."""
+        learner = self.learner(name, stream.scenario)
+        return prequential(learner, stream, supervision=self.supervision, seed=self.seed)
 
     def steps(self, stream: Stream) -> Iterator[tuple[str, Run | None]]:
         """Run learner by learner, so that the caller can stop in between.
@@ -258,7 +359,7 @@ class Experiment:
         turn = self.seed % len(names)  # the first learner computes the shared distances: rotate, for a fair run time
         found = {}
         for name in (*names[turn:], *names[:turn]):
-            found[name] = prequential(self.learner(name, stream.scenario), stream)
+            found[name] = self.learner_run(name, stream)
             done = len(found) == len(names)
             yield name, Run(self.seed, stream.scenario, {one: found[one] for one in names}) if done else None
 
@@ -296,6 +397,8 @@ class Experiment:
         found = {one.name: getattr(self, one.name) for one in fields(self)}
         found["scenario"] = self.scenario.to_json() if self.scenario else None
         found["settings"], found["extractor"] = dict(self.settings), dict(self.extractor)
+        if self.max_bytes is None:
+            del found["max_bytes"]  # runs of earlier versions keep their key
         try:
             return json.loads(json.dumps(found))
         except TypeError as error:
@@ -331,15 +434,27 @@ class Experiment:
 
     def stream_key(self) -> str:
         """Return a text that is equal for experiments over the same stream."""
-        return repr(replace(self, learners=PAPER, settings=(), runs=1))
+        learned = replace(self, labels=1.0, label_delay=0, wrong_labels=0.0)
+        return repr(replace(learned, learners=PAPER, settings=(), runs=1, max_bytes=None))
 
     def data_key(self) -> str:
         """Return a key of the data that changes with its files, its generator version or the extractor."""
+        if is_foreign(self.data):
+            return self.data
+        if self.label:
+            return open_table(self.data).key
         feature_pool = self.feature_pool()
+        if isinstance(feature_pool, Recording):
+            return feature_pool.key
         if not isinstance(feature_pool, SourcePool):
             return pack_key()
         stem = feature_pool.extractor.key if feature_pool.extractor is not None else ""
         return f"{feature_pool.source.key} {stem}".strip()
+
+
+def _has_bytes(learner: Any) -> bool:
+    """Whether the memory of a learner, by name or as an object, can be limited to a number of bytes."""
+    return BYTES in learner_entry(learner).defaults() if isinstance(learner, str) else hasattr(learner, BYTES)
 
 
 def _pairs(values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:

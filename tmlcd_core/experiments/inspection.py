@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.errors import ConfigError
-from tmlcd_core.learners import StreamLearner
+from tmlcd_core.experiments.labels import FULL, Supervision, Teacher
+from tmlcd_core.experiments.runs import Follower
+from tmlcd_core.learners import StreamLearner, Tandem
 from tmlcd_core.streams.scenario import Origin
 from tmlcd_core.streams.stream import Stream
 
@@ -45,11 +47,14 @@ class Inspection:
     plane: NDArray[np.float32] | None
 
 
-def inspect_sample(model: StreamLearner, stream: Stream, sample: int) -> Inspection:
+def inspect_sample(
+    model: StreamLearner | Tandem, stream: Stream, sample: int, supervision: Supervision = FULL, seed: int = 0
+) -> Inspection:
     """Run an unfitted learner up to one sample; return its prediction, training set and neighbours as an `Inspection`.
 
     The learner runs over the whole stream, but without labels from the sample on, so that it stops learning there. In
-    this way it reuses the cached distances of earlier runs over the same stream.
+    this way it reuses the cached distances of earlier runs over the same stream. `supervision` and `seed` are those of
+    the labels that the learner got.
 
     Examples
     --------
@@ -62,12 +67,19 @@ def inspect_sample(model: StreamLearner, stream: Stream, sample: int) -> Inspect
     """
     if not 0 <= sample < len(stream):
         raise ConfigError(f"sample={sample} lies outside the stream: choose 0..{len(stream) - 1}")
-    labels = stream.y.astype(object)
-    labels[sample:] = None
-    trace = model.fit(stream.X0, stream.y0).run(stream.X, labels)
+    teacher = Teacher(supervision, np.union1d(stream.y0, stream.y), seed)
+    if supervision.label_delay:
+        follower = Follower(model, stream.X0, stream.y0, teacher)
+        if sample:
+            follower.follow(stream.X[:sample], stream.y[:sample])
+        said = model.predict(stream.X[sample : sample + 1])[0]
+    else:
+        labels = teacher.labels(stream.y).astype(object)
+        labels[sample:] = None
+        said = model.fit(stream.X0, stream.y0).run(stream.X, labels).predictions[sample]
     asked = model.neighbours(stream.X[sample : sample + 1])
-    stored = model.samples_
-    first = {row.tobytes(): i for i, row in enumerate(stream.X0)}
+    stored = model.stored_
+    first = {row.tobytes(): i for i, row in enumerate(model.as_stored(stream.X0))}
     found = []
     for place, distance, label, time in zip(*(part[0] for part in asked), strict=True):
         if time > 0:
@@ -77,6 +89,6 @@ def inspect_sample(model: StreamLearner, stream: Stream, sample: int) -> Inspect
             origin, index = stream.origin0[start], stream.index0[start]
         age = sample + 1 - int(time) if time > 0 else None
         found.append(Neighbour(str(label), age, float(distance), stream.origins[origin], int(index)))
-    plane = stored if stored.shape[1] == 2 else None
+    plane = model.samples_ if stored.shape[1] == 2 else None
     voters = tuple(asked.positions[0].tolist())
-    return Inspection(str(trace.predictions[sample]), len(stored), tuple(found), voters, model.labels_, plane)
+    return Inspection(str(said), len(stored), tuple(found), voters, model.labels_, plane)

@@ -15,6 +15,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tmlcd_core.datasets import SOURCES
 from tmlcd_core.errors import ConfigError
+from tmlcd_core.experiments.variants import CODE, VARIANTS, variant_of
+from tmlcd_core.streams.foreign import is_foreign
 
 if TYPE_CHECKING:
     from tmlcd_core.experiments.experiment import Experiment
@@ -22,12 +24,18 @@ if TYPE_CHECKING:
 PAGE = "drift-lab"
 LAB_DATA = "pack"  # default of the page
 FOLDER, UPLOAD = "folder", "upload"  # data supplied by the user
+TABLE, TABLE_UPLOAD = "table", "table-upload"
 BANDS = 20  # number of runs for bands=true
 
 # URL parameter to field of Experiment, or to settings of learners.
-WHOLE = {"lambda": "classes", "per_class": "per_class", "train": "train", "seed": "seed", "runs": "runs"}
-SHARES = {"begins": "at", "over": "over", "strength": "strength"}  # in percent
-TEXTS = {"drift": "drift", "effect": "effect"}
+WHOLE = {
+    "lambda": "classes", "affected": "affected", "per_class": "per_class", "train": "train", "seed": "seed",
+    "runs": "runs", "initial": "initial", "samples": "samples", "label_delay": "label_delay", "max_bytes": "max_bytes",
+}  # fmt: skip
+SHARES = {  # in percent
+    "begins": "at", "over": "over", "strength": "strength", "labels": "labels", "wrong_labels": "wrong_labels",
+}  # fmt: skip
+TEXTS = {"drift": "drift", "effect": "effect", "label": "label", "scale": "scale", "order": "order"}
 SETTINGS: dict[str, tuple[str, ...]] = {
     "h": ("threshold",),
     "n": ("batch",),
@@ -40,9 +48,11 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "grid": ("spacing",),
     "gap": ("gap",),
 }
-AUTOMATIC = {"k": "0", "window": "0", "p": "0"}  # values that mean the default
+ANY_STREAM = ("label", "scale", "order", "initial", "samples", "labels", "label_delay", "wrong_labels")
+AUTOMATIC = {"k": "0", "window": "0", "p": "0", "max_bytes": "0"}  # values that mean the default
 OTHER = "set"  # SETTING=VALUE, for settings without a widget
 EXTRACTOR = "extractor."
+PAPER = "paper"  # a name of VARIANTS, whose settings come before the others of the link
 
 # Values in links of earlier versions: labels of the page.
 OLD_LABELS = {
@@ -71,7 +81,7 @@ Parameters = Mapping[str, Sequence[str]]
 
 
 def value_of(text: str) -> Any:
-    """Parse the text of a setting: a number, true, false, none, or else the text itself.
+    """Return the value of a setting's text: a number, true, false, none, or else the text itself.
 
     >>> [value_of(text) for text in ("3", "0.5", "true", "none", "sqrt")]
     [3, 0.5, True, None, 'sqrt']
@@ -102,11 +112,12 @@ def parameters_of(experiment: Experiment) -> dict[str, list[str]]:
         raise ConfigError("a learner object has no link: register it by name with register_learner")
     usual = {one.name: one.default for one in fields(experiment) if one.default is not MISSING}
     found: dict[str, list[str]] = {}
-    named = experiment.data in SOURCES or experiment.data == LAB_DATA
+    named = experiment.data in SOURCES or experiment.data == LAB_DATA or is_foreign(experiment.data)
+    path = TABLE if experiment.label else FOLDER
     if experiment.data != LAB_DATA:
-        found["data"] = [experiment.data if named else FOLDER]
+        found["data"] = [experiment.data if named else path]
     if not named:
-        found["folder"] = [experiment.data]
+        found[path] = [experiment.data]
     if experiment.runs == BANDS:
         found["bands"] = ["true"]
     for name, field in (WHOLE | TEXTS).items():
@@ -124,7 +135,9 @@ def parameters_of(experiment: Experiment) -> dict[str, list[str]]:
             found["new"] = [experiment.new]
     if experiment.learners != usual["learners"]:
         found["learners"] = list(experiment.learners)
-    left = dict(experiment.settings)
+    variant, left, extractor = _by_variant(experiment)
+    if variant:
+        found[PAPER] = [variant]
     for name, keys in SETTINGS.items():
         mine = [key for key in keys if "." not in key or key.partition(".")[0] in experiment.learners]
         values = {left[key] for key in mine if key in left}
@@ -133,11 +146,26 @@ def parameters_of(experiment: Experiment) -> dict[str, list[str]]:
             for key in mine:
                 del left[key]
     other = [f"{key}={text_of(value)}" for key, value in left.items()]
-    other += [f"{EXTRACTOR}{key}={json.dumps(value)}" for key, value in experiment.extractor]
+    other += [f"{EXTRACTOR}{key}={json.dumps(value)}" for key, value in extractor.items()]
     if other:
         found[OTHER] = other
-    order = ("data", "folder", "lambda", "words", "new", "drift")  # first; the others follow as collected above
+    order = (  # first; the others follow as collected above
+        "data", "folder", "table", "label", "lambda", "words", "new", "drift", "affected",
+    )  # fmt: skip
     return {name: found[name] for name in (*(n for n in order if n in found), *(n for n in found if n not in order))}
+
+
+def _by_variant(experiment: Experiment) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Return the variant ("" if as printed), and the settings of learners and extractor that it does not contain."""
+    left, extractor = dict(experiment.settings), dict(experiment.extractor)
+    code = VARIANTS[CODE]
+    if not code.within(experiment):
+        return "", left, extractor
+    return CODE, _without(left, code.settings), _without(extractor, code.extractor(experiment.data))
+
+
+def _without(values: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key not in known or known[key] != value}
 
 
 def link_of(experiment: Experiment, base: str = "") -> str:
@@ -147,21 +175,25 @@ def link_of(experiment: Experiment, base: str = "") -> str:
 
 
 def fields_of(url: str) -> dict[str, Any]:
-    """Parse a link into keyword arguments of `Experiment`; a `ConfigError` names an invalid value."""
+    """Return the keyword arguments of `Experiment` in a link; a `ConfigError` names an invalid value."""
     return fields_of_parameters(parse_qs(urlsplit(url).query or url.partition("?")[2], keep_blank_values=True))
 
 
 def fields_of_parameters(asked: Parameters) -> dict[str, Any]:
-    """Convert parsed URL parameters to keyword arguments of `Experiment`; unknown parameters are ignored."""
+    """Return the keyword arguments of `Experiment` in parsed URL parameters; unknown parameters are ignored."""
     found: dict[str, Any] = {}
     data = _last(asked, "data") or LAB_DATA
     if data == UPLOAD:
         raise ConfigError("a link does not contain the uploaded zip: unpack it and give the folder")
-    found["data"] = _last(asked, "folder") or "" if data == FOLDER else data
+    if data == TABLE_UPLOAD:
+        raise ConfigError("a link does not contain the uploaded table: save it and give its path")
+    found["data"] = _last(asked, data) if data in (FOLDER, TABLE) else data
     if not found["data"]:
-        raise ConfigError("the link has data=folder without folder=PATH: add the folder")
+        raise ConfigError(f"the link has data={data} without {data}=PATH: add the path")
+    if data == TABLE and not _last(asked, "label"):
+        raise ConfigError("the link has data=table without label=COLUMN: add the label column")
     for name, field in WHOLE.items():
-        if text := _last(asked, name):
+        if (text := _last(asked, name)) and text != AUTOMATIC.get(name):
             found[field] = _number(name, text, int)
     for name, field in SHARES.items():
         if text := _last(asked, name):
@@ -177,12 +209,13 @@ def fields_of_parameters(asked: Parameters) -> dict[str, Any]:
         found["new"] = new[-1]
     if learners := [OLD_LABELS.get(name, name) for name in asked.get("learners", ()) if name]:
         found["learners"] = tuple(learners)
-    settings: dict[str, Any] = {}
+    variant = variant_of(_last(asked, PAPER)) if _last(asked, PAPER) else None
+    settings: dict[str, Any] = variant.settings if variant else {}
     for name, keys in SETTINGS.items():
         text = _last(asked, name)
         if text and text != AUTOMATIC.get(name):
             settings |= dict.fromkeys(keys, value_of(text))
-    extractor: dict[str, Any] = {}
+    extractor: dict[str, Any] = variant.extractor(found["data"]) if variant else {}
     for text in asked.get(OTHER, ()):
         key, equals, value = text.partition("=")
         if not equals:
@@ -218,22 +251,30 @@ def command_of(experiment: Experiment) -> str:
     """Return the `tmlcd run` command line of an experiment."""
     asked = parameters_of(experiment)  # raises an error for custom scenarios and learner objects
     names = [*experiment.words, *([experiment.new] if experiment.new else [])]
-    if experiment.extractor or any("," in name or name.startswith("-") for name in names):
+    variant, settings, extractor = _by_variant(experiment)
+    if extractor or any("," in name or name.startswith("-") for name in names):
         return shlex.join(["tmlcd", "run", "--link", link_of(experiment), "--runs", str(experiment.runs)])
     usual = {one.name: one.default for one in fields(experiment)}
-    given: dict[str, Any] = {"data": experiment.data, "classes": experiment.classes}
+    given: dict[str, Any] = {"table" if experiment.label else "data": experiment.data}
+    if not experiment.is_recorded:
+        given["classes"] = experiment.classes
     if len(experiment.words) == experiment.classes:
         given["classes"] = ",".join(experiment.words)
     elif experiment.words:
         given["words"] = ",".join(experiment.words)
-    for field in ("new", "drift", "at", "over", "effect", "strength", "per_class", "train", "seed"):
+    for field in (
+        "new", "drift", "affected", "at", "over", "effect", "strength", "per_class", "train", "seed", *ANY_STREAM,
+        "max_bytes",
+    ):  # fmt: skip
         if getattr(experiment, field) != usual[field]:
             given[field.replace("_", "-")] = getattr(experiment, field)
     if "learners" in asked:
         given["learners"] = ",".join(experiment.learners)
+    if variant:
+        given["paper"] = variant
     words = ["tmlcd", "run"]
     for name, value in given.items():
         words += [f"--{name}", text_of(value)]
-    for key, value in experiment.settings:
+    for key, value in settings.items():
         words += ["--set", f"{key}={text_of(value)}"]
     return shlex.join([*words, "--runs", str(experiment.runs)])

@@ -20,6 +20,7 @@ from tmlcd_core.errors import DataError
 from tmlcd_core.experiments.evaluation import Metrics, Spread, summarise
 from tmlcd_core.experiments.experiment import Experiment
 from tmlcd_core.experiments.runs import LearnerRun, Run
+from tmlcd_core.learners.trace import Memory
 from tmlcd_core.metrics import accuracy_curve
 from tmlcd_core.streams.scenario import Scenario
 
@@ -27,7 +28,7 @@ FORMAT = 2  # version of the folder; increased by incompatible changes
 INDEX = "sweep.json"
 RUNS = "runs"
 SUFFIX = ".run"
-KEPT = ("window", "n_features", "seconds", "has_test")  # fields of a LearnerRun stored besides its arrays
+KEPT = ("window", "n_features", "seconds", "has_test", "memory")  # fields of a LearnerRun stored besides its arrays
 
 
 class NoResults(DataError):
@@ -144,7 +145,7 @@ class Results:
 
     @classmethod
     def load(cls, folder: str | Path) -> Results:
-        """Read the results of a folder; damaged files or another version raise a `DataError`."""
+        """Return the results of a folder; damaged files or another version raise a `DataError`."""
         folder = Path(folder)
         asked = read_index(folder)
         paths = {key: run_path(folder, key) for one in asked for key in one.run_keys()}
@@ -190,7 +191,7 @@ def write_run(path: Path, run: Run) -> None:
 
 
 def read_run(path: Path) -> Run:
-    """Read a run from its file; a damaged file or another version raises a `DataError`."""
+    """Return a run read from its file; a damaged file or another version raises a `DataError`."""
     arrays, meta = read_arrays(path)
     if meta.get("format") != FORMAT:
         raise _other_version(path, meta.get("format"))
@@ -200,9 +201,9 @@ def read_run(path: Path) -> Run:
         sizes = arrays[f"sizes{number}"]
         correct = np.unpackbits(arrays[f"correct{number}"], count=len(sizes)).astype(bool)
         found = correct, sizes, arrays[f"detections{number}"], arrays[f"change_points{number}"]
-        window, n_features, seconds, has_test = (one[key] for key in KEPT)
-        kept = window, n_features, seconds, has_test
-        learners[name] = LearnerRun.measured(found, scenario.changes, scenario.ends, kept)
+        memory = Memory(*one["memory"]) if one.get("memory") else None
+        kept = one["window"], one["n_features"], one["seconds"], one["has_test"]
+        learners[name] = LearnerRun.measured(found, scenario.known_changes, scenario.ends, kept, memory=memory)
     return Run(meta["seed"], scenario, learners)
 
 
@@ -232,7 +233,7 @@ def write_index(folder: Path, asked: Sequence[Asked]) -> None:
 
 
 def read_index(folder: Path) -> list[Asked]:
-    """Read the index of requested runs; `NoResults` if there is none, `DataError` if it is damaged."""
+    """Return the index of requested runs; `NoResults` if there is none, `DataError` if it is damaged."""
     path = folder / INDEX
     try:
         whole = json.loads(path.read_text(encoding="utf-8"))

@@ -102,7 +102,7 @@ def sweep(
         make_features(tasks, n_jobs, progress)
         total = len(runs) + len(todo)
         progress(len(runs), total, "runs")
-        with _finished(tasks, n_jobs, dask) as finished:
+        with _finished(tasks, n_jobs, dask, progress if len(tasks) == 1 else silent) as finished:
             for number, run in finished:
                 key = keys[number]
                 if place is not None:
@@ -129,12 +129,12 @@ def _with_earlier(folder: Path, asked: list[Asked]) -> list[Asked]:
     return found
 
 
-def run_task(task: Task) -> Run:
+def run_task(task: Task, progress: Progress = silent) -> Run:
     """Return the `Run` of one task, without its traces; clear the distance cache, since no other run can use it."""
     from tmlcd_core.knn.distances import distance_cache
 
     try:
-        run = task.run()
+        run = task.run(progress=progress, keep_traces=False)
     finally:
         distance_cache.clear()
     return replace(run, learners={name: replace(one, trace=None) for name, one in run.learners.items()})
@@ -146,13 +146,16 @@ def run_packed(number: int, packed: bytes) -> tuple[int, Run]:
 
 
 @contextmanager
-def _finished(todo: list[Task], jobs: int, dask: str | None) -> Iterator[Iterator[tuple[int, Run]]]:
-    """Context of an iterator over (index in `todo`, finished run); leaving it cancels the other runs."""
+def _finished(todo: list[Task], jobs: int, dask: str | None, progress: Progress) -> Iterator[Iterator[tuple[int, Run]]]:
+    """Context of an iterator over (index in `todo`, finished run); leaving it cancels the other runs.
+
+    `progress` is that of a single run in this process.
+    """
     if dask is not None:
         with _dask_runs(todo, dask) as found:
             yield found
     elif jobs == 1:
-        yield ((number, run_task(task)) for number, task in enumerate(todo))
+        yield ((number, run_task(task, progress)) for number, task in enumerate(todo))
     else:
         found = parallel(run_packed, [(number, pack(task)) for number, task in enumerate(todo)], jobs)
         try:
@@ -197,6 +200,8 @@ def make_features(tasks: Sequence[Task], jobs: int, progress: Progress = silent)
     feature_pools: dict[str, FeaturePool] = {}
     needs: dict[tuple[str, str], dict[tuple[str, Origin], tuple[Task, int]]] = {}
     for task in tasks:
+        if task.is_recorded:
+            continue
         names = task.scenario.names if task.scenario else (task.words, task.new)
         way = repr((task.data, names, task.extractor))
         if way not in feature_pools:

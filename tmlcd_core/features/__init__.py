@@ -1,7 +1,7 @@
 """Features from sound and images: loading, the feature extractor, and effects that simulate drift."""
 
 from tmlcd_core.features.audio import check_audio, fit_length, load_clip, make_clip
-from tmlcd_core.features.effects import EFFECTS, Effect, babble_from, ramp, snr_to_strength
+from tmlcd_core.features.effects import EFFECTS, Effect
 from tmlcd_core.features.extractor import AudioStages, Extractor, ImageStages, select_filters
 from tmlcd_core.features.images import fit_image, image_size, load_fitted, load_image
 from tmlcd_core.features.noise import babble, coloured_noise
@@ -14,7 +14,6 @@ __all__ = [
     "Extractor",
     "ImageStages",
     "babble",
-    "babble_from",
     "check_audio",
     "coloured_noise",
     "fit_image",
@@ -25,8 +24,6 @@ __all__ = [
     "load_image",
     "load_stem",
     "make_clip",
-    "ramp",
     "select_filters",
-    "snr_to_strength",
     "torch_stem",
 ]

@@ -27,36 +27,34 @@ WRONG_RATE = 2.0  # recorded at up to twice the assumed rate
 
 
 def add_noise(clip: Clip, strength: float, noise: Clip) -> Clip:
-    """Add noise of unit power, with an amplitude proportional to the strength."""
+    """Return the clip with noise of unit power added, its amplitude proportional to the strength."""
     level = np.sqrt(np.mean(clip**2)) * 10 ** (-FULL_SNR_DB / 20)
     return clip + strength * level * noise
 
 
 def add_coloured(clip: Clip, strength: float, rate: int, rng: np.random.Generator, colour: Colour) -> Clip:
-    """Add white, pink or brown noise."""
+    """Return the clip with white, pink or brown noise."""
     return add_noise(clip, strength, coloured_noise(colour, len(clip), rate, rng))
 
 
-def add_babble(
-    clip: Clip, strength: float, rate: int, rng: np.random.Generator, pool: NDArray[np.float32] | None = None
-) -> Clip:
-    """Add the babble of several talkers, mixed from `pool` (n, samples) if given."""
-    return add_noise(clip, strength, babble(len(clip), rate, rng, pool))
+def add_babble(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
+    """Return the clip with the babble of several synthetic talkers."""
+    return add_noise(clip, strength, babble(len(clip), rate, rng))
 
 
 def lose_gain(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
-    """Reduce the level by up to GAIN_LOSS_DB."""
+    """Return the clip with its level reduced by up to GAIN_LOSS_DB."""
     return clip * 10 ** (-GAIN_LOSS_DB * strength / 20)
 
 
 def overload(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
-    """Clip the peaks, at full strength to CLIPPED_AT of the clip's peak."""
+    """Return the clip with its peaks clipped, at full strength to CLIPPED_AT of its maximum."""
     limit = np.abs(clip).max() * (1 - (1 - CLIPPED_AT) * strength)
     return np.clip(clip, -limit, limit)
 
 
 def muffle(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
-    """Apply a zero-phase Butterworth low-pass; its cut-off falls from the highest frequency to MUFFLED_HZ."""
+    """Return the clip after a zero-phase Butterworth low-pass; its cut-off falls from half the rate to MUFFLED_HZ."""
     size = 2 * len(clip)  # zero padding, so that the end does not wrap around to the beginning
     highest = rate / 2
     cutoff = highest * (MUFFLED_HZ / highest) ** strength
@@ -65,7 +63,7 @@ def muffle(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> 
 
 
 def echo(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
-    """Add echoes every ECHO_SECONDS, each weaker than the one before."""
+    """Return the clip with echoes every ECHO_SECONDS, each weaker than the one before."""
     out, delay = clip.copy(), round(ECHO_SECONDS * rate)
     for repeat in range(1, ECHOES + 1):
         late = repeat * delay
@@ -74,7 +72,7 @@ def echo(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Cl
 
 
 def reverberate(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
-    """Add the reverberation of a large room (convolution with its impulse response)."""
+    """Return the clip with the reverberation of a large room (convolution with its impulse response)."""
     room, size = _room(rate), len(clip) + round(REVERBERATION_SECONDS * rate)
     tail = np.fft.irfft(np.fft.rfft(clip, size) * np.fft.rfft(room, size), size)[: len(clip)]
     return clip + REVERBERATION_GAIN * strength * tail
@@ -89,7 +87,7 @@ def _room(rate: int) -> Clip:
 
 
 def speed_up(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
-    """Speed the clip up at the same pitch (phase vocoder), and repeat its start to fill the length."""
+    """Return the clip faster at the same pitch (phase vocoder), with its start repeated to fill the length."""
     factor = 1 + FASTER * strength
     size = 1 << round(np.log2(0.05 * rate))  # windows of about 50 ms
     hop = size // 4
@@ -113,13 +111,13 @@ def speed_up(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -
 
 
 def drop_out(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
-    """Set random packets of PACKET_SECONDS to zero."""
+    """Return the clip with random packets of PACKET_SECONDS set to zero."""
     packet = round(PACKET_SECONDS * rate)
     lost = rng.random(-(-len(clip) // packet)) < LOST * strength
     return np.where(np.repeat(lost, packet)[: len(clip)], 0.0, clip)
 
 
 def mistake_rate(clip: Clip, strength: float, rate: int, rng: np.random.Generator) -> Clip:
-    """Stretch the clip by up to WRONG_RATE (slower and lower) by band-limited interpolation, and cut the end."""
+    """Return the clip stretched by up to WRONG_RATE (slower and lower) by band-limited interpolation, its end cut."""
     longer = round(len(clip) * (1 + (WRONG_RATE - 1) * strength))
     return np.fft.irfft(np.fft.rfft(clip), longer)[: len(clip)] * (longer / len(clip))

@@ -39,9 +39,9 @@ class Effect:
     Examples
     --------
     >>> clips = np.random.default_rng(0).normal(0, 0.1, (2, 22050)).astype(np.float32)
-    >>> noisy = EFFECTS["white noise"](clips, snr_to_strength(10.0))
+    >>> noisy = EFFECTS["white noise"](clips, 1.0)
     >>> round(float(10 * np.log10(clips.var() / (noisy - clips).var())), 1)
-    10.0
+    -5.0
     """
 
     name: str
@@ -60,7 +60,7 @@ class Effect:
     ) -> NDArray:
         """Return a changed copy of clips (n, samples) at `sample_rate` or of uint8 images (n, height, width, 3).
 
-        `strength` is one number or shape (n,) (see `ramp`); `indices` are the numbers of the samples in their stream,
+        `strength` is one number or shape (n,); `indices` are the numbers of the samples in their stream,
         by default 0 to n - 1.
         """
         media = np.asarray(media)
@@ -88,37 +88,6 @@ class Effect:
             wanted = "uint8 images (n, height, width, 3)"
         if not fits or 0 in media.shape[1:]:
             raise DataError(f"{self.name!r} got {media.dtype} of shape {media.shape}: pass {wanted}")
-
-
-def ramp(n: int, at: int, over: int = 0, full: float = 1.0, start: int = 0) -> NDArray[np.float64]:
-    """Return the strength at the samples start, …, start + n - 1, float64 (n,): 0 before `at`, then `full`.
-
-    With `over` > 0 the strength rises in equal steps and reaches `full` at sample at + over - 1.
-
-    Examples
-    --------
-    >>> ramp(6, at=2, over=2).tolist()
-    [0.0, 0.0, 0.5, 1.0, 1.0, 1.0]
-    """
-    if over < 0 or not 0 <= full <= 1:
-        raise ConfigError(f"over={over}, full={full}: choose over >= 0 samples and a strength from 0 to 1")
-    since = np.arange(start, start + n) - at + 1
-    return full * np.clip(since / max(over, 1), 0, 1)
-
-
-def snr_to_strength(snr_db: float) -> float:
-    """Return the strength at which a noise effect has this signal-to-noise ratio; -5 dB is full strength."""
-    if not snr_db >= audio.FULL_SNR_DB:
-        raise ConfigError(f"snr_db={snr_db}: choose at least {audio.FULL_SNR_DB} dB")
-    return float(10 ** ((audio.FULL_SNR_DB - snr_db) / 20))
-
-
-def babble_from(pool: NDArray[np.float32]) -> Effect:
-    """Return the babble effect mixed from clips of speech (n, samples) instead of synthetic talkers."""
-    if pool.ndim != 2 or 0 in pool.shape:
-        raise DataError(f"the pool has the shape {pool.shape}: pass clips (n, samples)")
-    plain = EFFECTS["babble"]
-    return Effect(plain.name, plain.kind, plain.explanation, partial(audio.add_babble, pool=pool))
 
 
 def _strengths(strength: ArrayLike, n: int) -> NDArray[np.float64]:

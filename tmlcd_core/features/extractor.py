@@ -18,6 +18,7 @@ from tmlcd_core.features.images import IMAGE_SIZE, fit_image
 from tmlcd_core.features.stem import (
     N_FILTERS,
     apply_stem,
+    apply_stem_by_clip,
     imagenet_table,
     load_stem,
     output_size,
@@ -32,7 +33,8 @@ PAPER_FILTER = 51  # highest mean activation after the max-pool on ImageNet (the
 SECONDS = 1  # length of a clip (paper, Sec. 7.3)
 CLIP_BATCH = 16  # the double-precision spectra of 16 clips (3 MB) fit into a processor's second-level cache
 IMAGE_BATCH = 16
-RECIPE = 1  # version, part of `key`: increase it if the same settings would give other features
+NORMS = ("imagenet", "clip")
+RECIPE = 2  # version, part of `key`: increase it if the same settings would give other features
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +85,10 @@ class Extractor:
         Window of the short-time Fourier transform, in samples.
     hop
         Step between two windows, in samples.
+    norm
+        Statistics of the batch normalisation: "imagenet" (running statistics, the network in evaluation mode) or "clip"
+        (mean and variance of each clip's or image's own map, as in the authors' code: the network stays in training
+        mode, with batches of one).
     engine
         "numba", or "torch" to use torch's layers with the same weights; the results are equal within rounding, so it
         is not part of `key`.
@@ -105,6 +111,7 @@ class Extractor:
     sample_rate: int = 22_050
     n_fft: int = 512
     hop: int = 512
+    norm: Literal["imagenet", "clip"] = "imagenet"
     engine: Literal["numba", "torch"] = field(default="numba", compare=False)
 
     def __post_init__(self) -> None:
@@ -122,6 +129,8 @@ class Extractor:
         least = max(16, self.n_fft // 8)  # more overlap would take gigabytes without new information
         if not least <= self.hop <= self.samples:
             raise ConfigError(f"hop={self.hop}: choose {least} to {self.samples} samples (an eighth of n_fft or more)")
+        if self.norm not in NORMS:
+            raise ConfigError(f"norm={self.norm!r}: choose {' or '.join(map(repr, NORMS))}")
         if self.engine not in ("numba", "torch"):
             raise ConfigError(f"engine={self.engine!r}: choose 'numba' or 'torch'")
 
@@ -139,7 +148,9 @@ class Extractor:
     @property
     def key(self) -> str:
         """Digest of all settings and weights that determine the features; used in cache names."""
-        settings = (RECIPE, self.filters, self.sample_rate, self.n_fft, self.hop)
+        settings: tuple[object, ...] = (RECIPE, self.filters, self.sample_rate, self.n_fft, self.hop)
+        if self.norm != "imagenet":
+            settings += (self.norm,)
         return hashlib.sha256(repr(settings).encode() + load_stem().conv1.tobytes()).hexdigest()[:16]
 
     @property
@@ -212,27 +223,39 @@ class Extractor:
 
     def _clip_maps(self, levels: NDArray[np.uint8]) -> NDArray[np.float32]:
         if self.engine == "torch":
-            return _torch_maps(load_stem().viridis[levels].transpose(0, 3, 2, 1), self.filters)
+            return self._torch_maps(load_stem().viridis[levels].transpose(0, 3, 2, 1))
         # Frames come first in memory: transpose the kernels and the small maps instead of the spectrograms.
-        kernels, offset, table = _clip_parts(self.filters)
-        return apply_stem(levels[:, None], table, kernels, offset).transpose(0, 1, 3, 2)
+        return self._maps(levels[:, None], viridis_table(), upright=False).transpose(0, 1, 3, 2)
 
     def _image_maps(self, cropped: NDArray[np.uint8]) -> NDArray[np.float32]:
-        planes = np.ascontiguousarray(cropped.transpose(0, 3, 1, 2))
+        planes, table = np.ascontiguousarray(cropped.transpose(0, 3, 1, 2)), imagenet_table()
         if self.engine == "torch":
-            table = imagenet_table()
-            return _torch_maps(np.stack([table[c][planes[:, c]] for c in range(3)], axis=1), self.filters)
-        kernels, offset = load_stem().folded(self.filters)
-        return apply_stem(planes, imagenet_table(), kernels, offset)
+            return self._torch_maps(np.stack([table[c][planes[:, c]] for c in range(3)], axis=1))
+        return self._maps(planes, table, upright=True)
+
+    def _maps(self, levels: NDArray[np.uint8], table: NDArray[np.float32], upright: bool) -> NDArray[np.float32]:
+        kernels, offset = _parts(self.filters, self.norm, upright)
+        if self.norm == "clip":
+            return apply_stem_by_clip(levels, table, kernels, self.filters)
+        return apply_stem(levels, table, kernels, offset)
+
+    def _torch_maps(self, coloured: NDArray[np.float32]) -> NDArray[np.float32]:
+        require("torch")
+        import torch
+
+        with torch.inference_mode():
+            images = torch.from_numpy(np.ascontiguousarray(coloured))
+            return torch_stem(self.filters, self.norm)(images).numpy()
 
 
 def select_filters(
     media: NDArray | Sequence[NDArray[np.uint8]], f: int, *, extractor: Extractor | None = None
 ) -> tuple[int, ...]:
-    """Select the f filters with the highest mean activation after the max-pool on a reference set, best first.
+    """Return the f filters with the highest mean activation after the max-pool on a reference set, best first.
 
-    This is the paper's dimensionality reduction, "filter selection without supervised information". uint8 media are
-    images, all others clips at the extractor's sample rate. On ImageNet it selects filter 51 for f = 1.
+    This is the paper's dimensionality reduction, "filter selection without supervised information". `media` of uint8
+    are images (n, height, width, 3), all others clips (n, samples) at the extractor's sample rate. On ImageNet it
+    selects filter 51 for f = 1.
     """
     f, media = whole_number("f", f, 1, N_FILTERS), _several(media)
     if len(media) == 0:
@@ -274,16 +297,8 @@ def _batches(n: int, size: int, progress: Progress, what: str) -> Iterable[int]:
 
 
 @lru_cache(maxsize=16)
-def _clip_parts(
-    filters: tuple[int, ...],
-) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-    kernels, offset = load_stem().folded(filters)
-    return np.ascontiguousarray(kernels.transpose(0, 1, 3, 2)), offset, viridis_table()
-
-
-def _torch_maps(coloured: NDArray[np.float32], filters: tuple[int, ...]) -> NDArray[np.float32]:
-    require("torch")
-    import torch
-
-    with torch.inference_mode():
-        return torch_stem(filters)(torch.from_numpy(np.ascontiguousarray(coloured))).numpy()
+def _parts(filters: tuple[int, ...], norm: str, upright: bool) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Kernels (f, 3, 7, 7), transposed if not `upright`, and offsets (f,) of the filters."""
+    stem = load_stem()
+    kernels, offset = stem.folded(filters) if norm == "imagenet" else (stem.rising(filters), stem.bias[list(filters)])
+    return kernels if upright else np.ascontiguousarray(kernels.transpose(0, 1, 3, 2)), offset

@@ -16,24 +16,24 @@ GREY = 128
 
 
 def add_noise(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
-    """Add Gaussian noise with a standard deviation of up to NOISE_SD."""
+    """Return the image with Gaussian noise of a standard deviation of up to NOISE_SD."""
     return _rounded(image + NOISE_SD * strength * rng.standard_normal(image.shape))
 
 
 def blur(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
-    """Apply a Gaussian blur with a sigma of up to BLUR_SIGMA of the shorter side."""
+    """Return the image after a Gaussian blur with a sigma of up to BLUR_SIGMA of the shorter side."""
     sigma = BLUR_SIGMA * strength * min(image.shape[:2])
     down, across = (_gaussian(size, sigma) for size in image.shape[:2])
     return _rounded(np.einsum("ij,jkc,lk->ilc", down, image.astype(np.float64), across, optimize=True))
 
 
 def darken(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
-    """Reduce the brightness by up to DARKENED."""
+    """Return the image with its brightness reduced by up to DARKENED."""
     return _rounded(image * (1 - DARKENED * strength))
 
 
 def rotate(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
-    """Rotate about the centre by up to ROTATED degrees, bilinear, with the edge pixels repeated outside."""
+    """Return the image rotated about its centre by up to ROTATED degrees, bilinear, with the edge pixels repeated."""
     angle = np.deg2rad(ROTATED * strength)
     height, width = image.shape[:2]
     y, x = np.mgrid[:height, :width].astype(np.float64) - (np.array([height, width]).reshape(2, 1, 1) - 1) / 2
@@ -51,7 +51,7 @@ def rotate(image: Picture, strength: float, rng: np.random.Generator) -> Picture
 
 
 def occlude(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
-    """Cover up to OCCLUDED of the image with a grey rectangle at a random place.
+    """Return the image with up to OCCLUDED of it covered by a grey rectangle at a random position.
 
     With the same seed, a stronger rectangle covers a weaker one except for at most one pixel at the edges.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal
 
@@ -9,31 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 Colour = Literal["white", "pink", "brown"]
-SLOPES = {"white": 0.0, "pink": 1.0, "brown": 2.0}  # power falls as 1 / frequency^slope
+# The amplitude falls as 1 / this function of the frequency; square roots are the same on every processor, powers not.
+FALL: dict[str, np.ufunc | Callable[..., NDArray]] = {"white": np.ones_like, "pink": np.sqrt, "brown": np.positive}
 LOWEST_HZ = 20.0  # below it the spectrum is flat, so that brown noise has no large slow drift
 TALKERS = 8  # at the same time
-VOICES = 24  # synthetic voices to choose the talkers from if no speech is given
+VOICES = 24  # synthetic voices to choose the talkers from
 
 
 def coloured_noise(colour: Colour, samples: int, rate: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return Gaussian noise (samples,) of mean power 1 whose spectrum falls by 0, 3 or 6 dB per octave."""
     spectrum = np.fft.rfft(rng.standard_normal(samples))
     frequency = np.maximum(np.fft.rfftfreq(samples, 1 / rate), LOWEST_HZ)
-    return unit_power(np.fft.irfft(spectrum * frequency ** (-SLOPES[colour] / 2), samples))
+    return unit_power(np.fft.irfft(spectrum * (1 / FALL[colour](frequency)), samples))
 
 
-def babble(
-    samples: int, rate: int, rng: np.random.Generator, pool: NDArray[np.float32] | None = None
-) -> NDArray[np.float64]:
-    """Return babble (samples,) of mean power 1: eight talkers from the clips `pool` (n, length), or synthetic ones."""
-    clips = _synthetic_talkers(rate) if pool is None else pool
+def babble(samples: int, rate: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return babble (samples,) of mean power 1: TALKERS synthetic talkers at the same time."""
+    clips = _synthetic_talkers(rate)
     chosen = clips[rng.integers(len(clips), size=TALKERS)]
     talkers = [np.roll(np.resize(clip, samples), rng.integers(samples)) for clip in chosen]
     return unit_power(np.sum([unit_power(talker) for talker in talkers], axis=0))
 
 
 def unit_power(wave: NDArray) -> NDArray[np.float64]:
-    """Scale a wave to a mean square of 1; silence is not changed."""
+    """Return a wave (n,) scaled to a mean square of 1; silence is not changed."""
     wave = wave.astype(np.float64)
     power = np.mean(wave**2)
     return wave / np.sqrt(power) if power > 0 else wave

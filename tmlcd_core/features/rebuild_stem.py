@@ -44,7 +44,7 @@ def stem_arrays(network: dict[str, Any]) -> dict[str, NDArray[np.float32]]:
 
 
 def differences(arrays: dict[str, NDArray[np.float32]]) -> list[str]:
-    """Return one line for every array that differs from the shipped one."""
+    """Return one line for every array, of any shape (n, …), that differs from the shipped one."""
     shipped = load_stem()
     return [
         f"{name}: {int((array != getattr(shipped, name)).sum())} of {array.size} numbers differ"

@@ -49,7 +49,7 @@ def record(seconds: float) -> tuple[NDArray[np.int16], int]:
         raise ConfigError(f"seconds={seconds}: record up to {MAX_SECONDS:g} seconds")
     sounddevice = _sounddevice()
     if not _LOCK.acquire(blocking=False):
-        raise AudioError("the server's microphone is in use by somebody else: wait a moment and try again")
+        raise AudioError("the server's microphone is in use by another visitor: wait a moment and try again")
     try:
         rate = round(sounddevice.query_devices(kind="input")["default_samplerate"])
         samples = sounddevice.rec(round(seconds * rate), samplerate=rate, channels=1, dtype="int16", blocking=True)

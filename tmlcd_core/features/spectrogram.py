@@ -1,8 +1,10 @@
-"""Spectrograms in decibels and in 256 levels, bit for bit equal to librosa's.
+"""Spectrograms in decibels and in 256 levels, with the steps of librosa and the same bits on every processor.
 
 A level is a step function of the decibels: a difference in the last bit may give another colour. So the frames are
-windowed and transformed in double precision and rounded to single precision at the same point as in librosa, and
-magnitude and logarithm are computed by numpy, as in librosa.
+windowed and transformed in double precision and rounded to single precision at the same points as in librosa. Window,
+magnitude and logarithm are our own, because numpy's differ from processor to processor. They differ from numpy's by one
+unit in the last place of the decibels, which changes about four colours in a million. numpy's FFT (pocketfft) has one
+code for all x86-64 processors.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tmlcd_core.errors import AudioError
+from tmlcd_core.portable_loops import log10_of_bits
+from tmlcd_core.portable_math import cos_of_turns
 
 TOP_DB = 80.0  # dynamic range, default of librosa.amplitude_to_db
 MIN_POWER = 1e-10  # smallest power in librosa.amplitude_to_db, 1e-5 squared
@@ -26,8 +30,8 @@ BLOCK = 4
 
 @lru_cache(maxsize=8)
 def hann(n_fft: int) -> NDArray[np.float64]:
-    """Return the periodic Hann window, float64 (n_fft,), by the formula of scipy.signal.get_window."""
-    return 0.5 + 0.5 * np.cos(np.linspace(-np.pi, np.pi, n_fft + 1)[:-1])
+    """Return the periodic Hann window, float64 (n_fft,): 0.5 - 0.5 cos(2 pi i / n_fft)."""
+    return 0.5 - 0.5 * cos_of_turns(np.arange(n_fft), n_fft)
 
 
 def frame_count(samples: int, n_fft: int, hop: int) -> int:
@@ -47,7 +51,7 @@ class _Workspace(threading.local):
         self.clips = np.empty((BLOCK, samples), np.float32)
         self.windowed = np.empty((BLOCK, frames, n_fft))
         self.spectrum = np.empty((BLOCK, frames, bins), np.complex128)
-        self.rounded = np.empty((BLOCK, frames, bins), np.complex64)
+        self.power = np.empty((BLOCK, frames, bins), np.float32)
         self.key = (samples, n_fft, hop)
 
 
@@ -64,24 +68,20 @@ def decibels(clips: NDArray, n_fft: int, hop: int) -> NDArray[np.float32]:
     work.prepare(samples, n_fft, hop)
     db = np.empty((n, *work.spectrum.shape[1:]), np.float32)
     for start in range(0, n, BLOCK):
-        power = db[start : start + BLOCK]
-        m = len(power)
+        m = min(BLOCK, n - start)
+        power = work.power[:m]
         work.clips[:m] = clips[start : start + m]  # copies any memory layout: the kernel is compiled for one
         _window_frames(work.clips[:m], window, hop, work.windowed)
         with np.errstate(over="ignore", invalid="ignore"):  # checked below
             np.fft.rfft(work.windowed[:m], out=work.spectrum[:m])
-            work.rounded[:m] = work.spectrum[:m]
-            np.abs(work.rounded[:m], out=power)
-            np.square(power, out=power)
+        _powers(work.spectrum[:m].view(np.float64), power)
         peak = power.max(axis=(1, 2), keepdims=True)
         if not np.isfinite(peak).all():
             worst = start + int(np.argmin(np.isfinite(peak)))
             raise AudioError(f"clip {worst} contains NaN, infinite or too large samples: scale them to -1..1")
-        np.maximum(power, np.float32(MIN_POWER), out=power)
-        np.log10(power, out=power)
-        power *= np.float32(10)
-        power -= np.float32(10) * np.log10(np.maximum(peak, np.float32(MIN_POWER)))
-        np.maximum(power, np.float32(-TOP_DB), out=power)
+        for part in (power, peak):
+            np.maximum(part, np.float32(MIN_POWER), out=part)
+        _decibels(power.view(np.int32), peak.view(np.int32), db[start : start + m])
     return db
 
 
@@ -97,7 +97,7 @@ def stretch(db: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.ui
     return plane, levels
 
 
-# No fastmath in these two functions: their results must be bit for bit equal to numpy's.
+# No fastmath in these functions: it would give other bits on other processors.
 @njit(cache=True, nogil=True, error_model="numpy")
 def _window_frames(clips: Any, window: Any, hop: int, out: Any) -> None:
     samples, n_fft = clips.shape[1], len(window)
@@ -113,6 +113,28 @@ def _window_frames(clips: Any, window: Any, hop: int, out: Any) -> None:
             sound = clip[first + start : first + stop]
             for k in range(len(frame)):
                 frame[k] = sound[k] * weight[k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _powers(spectrum: Any, power: Any) -> None:
+    """|z|^2 of complex numbers stored as pairs of float64: z, |z| and the result are rounded to float32."""
+    for i in range(len(power)):
+        pairs, out = spectrum[i].ravel(), power[i].ravel()
+        for k in range(len(out)):
+            re, im = np.float64(np.float32(pairs[2 * k])), np.float64(np.float32(pairs[2 * k + 1]))
+            magnitude = np.float32(np.sqrt(re * re + im * im))
+            out[k] = magnitude * magnitude
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _decibels(power: Any, peak: Any, out: Any) -> None:
+    """Decibels below the peak, at least -TOP_DB; the float32 powers are given as int32 bit patterns."""
+    ten, lowest = np.float32(10), np.float32(-TOP_DB)
+    for i in range(len(out)):
+        source, target = power[i].ravel(), out[i].ravel()
+        reference = ten * log10_of_bits(peak[i, 0, 0])
+        for k in range(len(target)):
+            target[k] = max(ten * log10_of_bits(source[k]) - reference, lowest)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -25,6 +25,7 @@ N_FILTERS = 64
 KERNEL = 7  # conv1 is 7x7, stride 2, padding 3 (He et al., 2016); the max-pool 3x3, stride 2, padding 1
 IMAGENET_MEAN = (0.485, 0.456, 0.406)  # torchvision's ResNet18_Weights.IMAGENET1K_V1, RGB, of values in 0..1
 IMAGENET_STD = (0.229, 0.224, 0.225)
+LOWEST = np.float32(-1e30)  # below every response of the convolution; finite, since the kernel assumes finite numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +70,15 @@ class Stem:
         kernels = self.conv1[index] * gain[:, None, None, None]
         return np.ascontiguousarray(kernels, dtype=np.float32), offset.astype(np.float32)
 
+    def rising(self, filters: tuple[int, ...]) -> NDArray[np.float32]:
+        """Return weights (f, 3, 7, 7) of the filters, negated where bn1 has a negative gain.
+
+        So the batch normalisation that follows is increasing, and the max-pool may come before it.
+        """
+        index = list(filters)
+        signs = np.where(self.weight[index] < 0, np.float32(-1), np.float32(1))
+        return self.conv1[index] * signs[:, None, None, None]
+
 
 @lru_cache(maxsize=1)
 def load_stem() -> Stem:
@@ -109,15 +119,41 @@ def apply_stem(
 
     `table` is the colour table (3, 256); `kernels` and `offset` come from `Stem.folded`.
     """
-    n, _, rows, columns = levels.shape
-    maps = np.empty((n, len(kernels), output_size(rows), output_size(columns)), np.float32)
-    _convolve(levels, table, kernels, offset, maps)
+    maps = _empty_maps(levels, len(kernels))
+    _convolve(levels, table, kernels, offset, np.float32(0), maps, np.empty((0, 0, 2)))
     return maps
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def _convolve(levels: Any, table: Any, kernels: Any, offset: Any, maps: Any) -> None:
-    """Colour lookup, convolution, ReLU and max-pool, clip by clip, in buffers that stay in the processor's cache.
+def apply_stem_by_clip(
+    levels: NDArray[np.uint8], table: NDArray[np.float32], kernels: NDArray[np.float32], filters: tuple[int, ...]
+) -> NDArray[np.float32]:
+    """Apply the stem with bn1 in training mode and batches of one: each map is normalised by its own mean and variance.
+
+    `levels` and `table` as in `apply_stem`; `kernels` come from `Stem.rising`. Returns the maps, float32 (n, f, h, w).
+    """
+    stem, index = load_stem(), list(filters)
+    maps, moments = _empty_maps(levels, len(kernels)), np.zeros((len(levels), len(kernels), 2))
+    _convolve(levels, table, kernels, np.zeros(len(kernels), np.float32), LOWEST, maps, moments)
+    mean, variance = moments[..., 0], np.maximum(moments[..., 1] - moments[..., 0] ** 2, 0)
+    gain = np.abs(stem.weight[index]) / np.sqrt(variance + np.float64(stem.eps))
+    offset = stem.bias[index] - mean * gain
+    maps *= gain[..., None, None].astype(np.float32)
+    maps += offset[..., None, None].astype(np.float32)
+    return np.maximum(maps, 0, out=maps)
+
+
+def _empty_maps(levels: NDArray[np.uint8], filters: int) -> NDArray[np.float32]:
+    n, _, rows, columns = levels.shape
+    return np.empty((n, filters, output_size(rows), output_size(columns)), np.float32)
+
+
+# No fastmath: it would sum in another order, and fuse, on other processors.
+@njit(cache=True, nogil=True, error_model="numpy")
+def _convolve(levels: Any, table: Any, kernels: Any, offset: Any, lowest: Any, maps: Any, moments: Any) -> None:
+    """Colour lookup, convolution and max-pool, clip by clip, in buffers that stay in the processor's cache.
+
+    The maxima start at `lowest`: 0 is a ReLU. `moments` (n, f, 2) receives the mean of the responses and of their
+    squares; an array of length 0 leaves them out.
 
     Even and odd columns are in separate buffers, so that the stride of 2 becomes contiguous reads and the compiler can
     use vector instructions; the seven taps of a kernel row are summed per read of the accumulator.
@@ -128,7 +164,8 @@ def _convolve(levels: Any, table: Any, kernels: Any, offset: Any, maps: Any) -> 
     even = np.zeros((rows + 6, 3, out_columns + 4), np.float32)  # columns 0, 2, … of the padded image
     odd = np.zeros((rows + 6, 3, out_columns + 4), np.float32)
     total = np.empty(out_columns, np.float32)
-    # Maxima that start at zero implement the ReLU; the border column and the extra row are the padding of the pooling.
+    sums, squares = np.empty(out_columns), np.empty(out_columns)  # by column, added up in a fixed order
+    # The border column and the extra row are the padding of the pooling.
     highest = np.empty((pooled_rows + 1, out_columns + 2), np.float32)
     for i in range(n):
         for r in range(rows):
@@ -140,7 +177,9 @@ def _convolve(levels: Any, table: Any, kernels: Any, offset: Any, maps: Any) -> 
                 for k in range(columns // 2):
                     evens[k + 2] = colours[source[2 * k + 1]]
         for f in range(kernels.shape[0]):
-            highest[:] = 0
+            highest[:] = lowest
+            sums[:] = 0
+            squares[:] = 0
             for t in range(out_rows):
                 total[:] = offset[f]
                 for u in range(max(0, 3 - 2 * t), min(7, rows + 3 - 2 * t)):
@@ -152,6 +191,11 @@ def _convolve(levels: Any, table: Any, kernels: Any, offset: Any, maps: Any) -> 
                                 w0 * e[k] + w2 * e[k + 1] + w4 * e[k + 2] + w6 * e[k + 3]
                                 + w1 * o[k] + w3 * o[k + 1] + w5 * o[k + 2]
                             )  # fmt: skip
+                if len(moments):
+                    for k in range(out_columns):
+                        response = np.float64(total[k])
+                        sums[k] += response
+                        squares[k] += response * response
                 top = highest[t // 2]
                 for k in range(out_columns):
                     top[k + 1] = max(top[k + 1], total[k])
@@ -159,22 +203,31 @@ def _convolve(levels: Any, table: Any, kernels: Any, offset: Any, maps: Any) -> 
                     top = highest[t // 2 + 1]
                     for k in range(out_columns):
                         top[k + 1] = max(top[k + 1], total[k])
+            if len(moments):
+                for k in range(out_columns):
+                    moments[i, f, 0] += sums[k] / (out_rows * out_columns)
+                    moments[i, f, 1] += squares[k] / (out_rows * out_columns)
             for j in range(pooled_rows):
                 for k in range(pooled_columns):
                     top = highest[j]
                     maps[i, f, j, k] = max(top[2 * k], max(top[2 * k + 1], top[2 * k + 2]))
 
 
-def torch_stem(filters: tuple[int, ...]) -> torch.nn.Sequential:
-    """Return the stem as a torch module for coloured images (n, 3, rows, columns), for a GPU or ONNX."""
+def torch_stem(filters: tuple[int, ...], norm: str = "imagenet") -> torch.nn.Sequential:
+    """Return the stem as a torch module for coloured images (n, 3, rows, columns), for a GPU or ONNX.
+
+    `norm` as in `Extractor`: with "clip" the module normalises each map by itself.
+    """
     require("torch")
     from torch import nn, no_grad, tensor
 
     stem, index = load_stem(), list(filters)
     conv = nn.Conv2d(3, len(index), KERNEL, stride=2, padding=3, bias=False)
-    norm = nn.BatchNorm2d(len(index), eps=float(stem.eps))
+    options: dict[str, Any] = {"eps": float(stem.eps), "affine": True}
+    own = norm == "clip"
+    layer = nn.InstanceNorm2d(len(index), **options) if own else nn.BatchNorm2d(len(index), **options)
     with no_grad():
         conv.weight.copy_(tensor(stem.conv1[index]))
-        for name in ("weight", "bias", "running_mean", "running_var"):
-            getattr(norm, name).copy_(tensor(getattr(stem, name)[index]))
-    return nn.Sequential(conv, norm, nn.ReLU(), nn.MaxPool2d(3, stride=2, padding=1)).eval()
+        for name in ("weight", "bias", *(() if own else ("running_mean", "running_var"))):
+            getattr(layer, name).copy_(tensor(getattr(stem, name)[index]))
+    return nn.Sequential(conv, layer, nn.ReLU(), nn.MaxPool2d(3, stride=2, padding=1)).eval()

@@ -158,7 +158,7 @@ class DistanceCache:
 
     @contextmanager
     def of(self, X: NDArray[np.float32]) -> Iterator[Distances]:
-        """Context manager with the `Distances` of the stream X, float32 (n, d), locked within the `with` block."""
+        """Context manager that yields the `Distances` of the stream X, float32 (n, d), locked in the `with` block."""
         key = (*X.shape, int(kernels.fingerprint(X.view(np.uint32).ravel())))
         with self._lock:
             distances = self._streams.get(key) or Distances(X)

@@ -1,8 +1,9 @@
 """Compiled inner loops: squared distances, kNN votes, and test-then-train over a stream.
 
 Distances are float32 approximations with a bound on their error. If the bound leaves open which samples are the k
-nearest, exact float64 distances decide. So a prediction does not depend on block sizes, threads or the summation order
-of a BLAS, and predicting one sample at a time gives the same results as a whole stream.
+nearest, float64 distances decide, which have the same bits on every processor. So a prediction does not depend on block
+sizes, threads, the processor or the summation order of a BLAS, and predicting one sample at a time gives the same
+results as a whole stream.
 
 Arrays that belong together are passed as named tuples, which numba compiles to plain structures.
 """
@@ -14,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from tmlcd_core.portable_loops import squared_distance as exact_distance
 
 ADD_NOTHING, ADD_ERRORS, ADD_ALL = 0, 1, 2
 ADAPTIVE = -1.0  # as `add_probability`: the recent error rate decides
@@ -109,16 +112,6 @@ class Scratch(NamedTuple):
 
 
 @njit(cache=True, fastmath={"reassoc", "contract"})
-def exact_distance(a: NDArray, b: NDArray) -> float:
-    """Squared Euclidean distance of two float32 vectors, computed in float64; exactly 0 for equal vectors."""
-    total = 0.0
-    for i in range(a.shape[0]):
-        difference = np.float64(a[i]) - np.float64(b[i])
-        total += difference * difference
-    return total
-
-
-@njit(cache=True, fastmath={"reassoc", "contract"})
 def _quick_distance(a: NDArray, b: NDArray) -> np.float32:
     """Squared distance in float32: relative error at most (d + 3) * HALF_ULP, apart from underflow."""
     total = np.float32(0)
@@ -136,7 +129,7 @@ def _quick_distances(x: NDArray, rows: NDArray, out: NDArray) -> None:
 
 @njit(cache=True)
 def squared_norms(rows: NDArray) -> NDArray:
-    """Squared norms of the rows, computed in float64 and returned as float32 (infinite on overflow)."""
+    """Return the squared norms of rows (n, d), computed in float64, as float32 (n,) (infinite on overflow)."""
     out = np.empty(rows.shape[0], np.float32)
     origin = np.zeros(rows.shape[1], np.float32)
     for j in range(rows.shape[0]):
@@ -146,7 +139,7 @@ def squared_norms(rows: NDArray) -> NDArray:
 
 @njit(cache=True)
 def fingerprint(words: NDArray) -> np.uint64:
-    """64-bit hash of an array of uint32."""
+    """Return a 64-bit hash of an array, uint32 (n,)."""
     prime = np.uint64(0x9E3779B97F4A7C15)
     a, b, c, d = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(5)
     n = words.shape[0]
@@ -168,7 +161,7 @@ def fingerprint(words: NDArray) -> np.uint64:
 
 @njit(cache=True)
 def uniform(seed: int, time: int) -> float:
-    """Pseudorandom number in [0, 1) that depends only on seed and time (splitmix64)."""
+    """Return a pseudorandom number in [0, 1) that depends only on seed and time (splitmix64)."""
     z = np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(time) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -207,7 +200,7 @@ def _kth_smallest(values: NDArray, k: int, heap: NDArray) -> float:
 
 @njit(cache=True)
 def underflow(d: int) -> float:
-    """Largest error of a squared distance of d features from squares too small for float32."""
+    """Return the largest error of a squared distance of d features from squares too small for float32."""
     return (d + 16) * SMALLEST
 
 
@@ -280,7 +273,7 @@ def _vote_by_distance(x: NDArray, voters: Voters, vectors: Vectors, votes: NDArr
 
 @njit(cache=True)
 def add_chance(rates: NDArray) -> float:
-    """Adaptive probability of adding an error to T: 0 at the usual error rate, 1 from two standard deviations above.
+    """Return the adaptive probability of adding an error to T: 0 at the usual error rate, 1 at two deviations above it.
 
     `rates` is float64 (3,): short and long error average, number of labels seen.
     """
@@ -319,7 +312,7 @@ def advance(
     start: int,
     stop: int,
 ) -> tuple[int, int]:
-    """Test-then-train on the samples [start:stop] of a block; returns the new head and tail of T."""
+    """Test-then-train on the samples [start:stop] of a block; return head and tail of T. `rates` (3,) is updated."""
     head, tail = members.head, members.tail
     room = tail - head + (stop - start if rule.add != ADD_NOTHING else 0)
     scratch = Scratch(np.empty(room, np.float32), np.empty(room, np.int64), np.empty(room, np.float64))
@@ -345,10 +338,26 @@ def advance(
 
 
 @njit(cache=True)
+def learn(
+    x: NDArray, truth: int, predicted: int, time: int, queue: Queue, rule: UpdateRule, rates: NDArray
+) -> tuple[int, int]:
+    """Learn a labelled sample x (1, d) predicted before; return head and tail of T. `rates` (3,) is updated."""
+    head, tail = queue.head, queue.tail
+    if _joins(predicted != truth, time, rule, rates):
+        queue.codes[tail], queue.times[tail] = truth, time
+        for i in range(x.shape[1]):
+            queue.x[tail, i] = x[0, i]
+        tail += 1
+        if tail - head > rule.max_size:
+            head += 1
+    return head, tail
+
+
+@njit(cache=True)
 def step(
     x: NDArray, truth: int, time: int, queue: Queue, rule: UpdateRule, rates: NDArray, n_classes: int
 ) -> tuple[int, int, int]:
-    """Test-then-train on one sample x (1, d); returns the predicted class code and the new head and tail of T."""
+    """Test-then-train on one sample x (1, d); return predicted code, head and tail of T. `rates` (3,) is updated."""
     head, tail = queue.head, queue.tail
     n, d = tail - head, x.shape[1]
     scratch = Scratch(np.empty(n, np.float32), np.empty(n, np.int64), np.empty(n, np.float64))
@@ -359,11 +368,6 @@ def step(
         ids[j] = 1 + head + j  # id 0 is the sample itself
     voters = Voters(ids, queue.codes[head:tail], near, underflow(d), 2 * (d + 3) * HALF_ULP)
     predicted = _vote(x[0], voters, Vectors(x, queue.x), rule, scratch, np.empty(n_classes))
-    if truth >= 0 and _joins(predicted != truth, time, rule, rates):
-        queue.codes[tail], queue.times[tail] = truth, time
-        for i in range(d):
-            queue.x[tail, i] = x[0, i]
-        tail += 1
-        if tail - head > rule.max_size:
-            head += 1
+    if truth >= 0:
+        head, tail = learn(x, truth, predicted, time, queue, rule, rates)
     return predicted, head, tail

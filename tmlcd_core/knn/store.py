@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-BYTES_PER_NUMBER = 4  # features, label and timestamp are 32-bit on the device (paper, Table 2)
-
-
-def sample_bytes(n_features: int) -> int:
-    """Bytes of one stored sample on the device: features, label and time."""
-    return (n_features + 2) * BYTES_PER_NUMBER
+BYTES_PER_NUMBER = 4  # numbers are 32-bit on the device (paper, Table 2)
 
 
 class Store:
@@ -43,11 +38,6 @@ class Store:
         """The slice head:tail of the arrays."""
         return slice(self.head, self.tail)
 
-    @property
-    def nbytes(self) -> int:
-        """Size of the samples on the device, in bytes."""
-        return len(self) * sample_bytes(self.x.shape[1])
-
     def copy(self) -> Store:
         """Return a copy without spare room."""
         return Store(self.x[self.span].copy(), self.codes[self.span].copy(), self.times[self.span].copy())
@@ -62,9 +52,10 @@ class Store:
         """Return a copy of the samples at the positions `keep`, shape (m,), counted from the oldest."""
         return Store(self.x[self.span][keep], self.codes[self.span][keep], self.times[self.span][keep])
 
-    def widened(self, n_features: int) -> Store:
-        """Return a copy whose samples have `n_features` features; the added features are 0."""
-        rows = np.pad(self.x[self.span], ((0, 0), (0, n_features - self.x.shape[1])))
+    def widened(self, n_features: int, value: float = 0.0) -> Store:
+        """Return a copy whose samples have `n_features` features; the added features are stored as `value`."""
+        added = (0, n_features - self.x.shape[1])
+        rows = np.pad(self.x[self.span], ((0, 0), added), constant_values=value)
         return Store(rows, self.codes[self.span].copy(), self.times[self.span].copy())
 
     def reserve(self) -> None:

@@ -10,7 +10,7 @@ from tmlcd_core.knn.distances import BLOCK, Distances
 from tmlcd_core.knn.kernels import UNBOUNDED, UpdateRule
 from tmlcd_core.knn.store import Store
 
-__all__ = ["UNBOUNDED", "StreamPass", "UpdateRule", "observe"]
+__all__ = ["UNBOUNDED", "StreamPass", "UpdateRule", "learn", "observe"]
 
 
 class StreamPass:
@@ -110,7 +110,7 @@ class StreamPass:
             self.advance(start, min(start + BLOCK, len(self.X)))
 
     def rows(self, ids: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Return the feature vectors of `ids`, float32 (len(ids), d)."""
+        """Return the feature vectors of `ids` (n,), float32 (n, d)."""
         own = ids < len(self.X)
         rows = np.empty((len(ids), self.X.shape[1]), np.float32)
         rows[own] = self.X[ids[own]]
@@ -149,3 +149,20 @@ def observe(
     queue = kernels.Queue(store.x, store.codes, store.times, store.head, store.tail)
     predicted, store.head, store.tail = kernels.step(x, code, time, queue, rule, rates, n_classes)
     return predicted
+
+
+def learn(
+    x: NDArray[np.float32],
+    code: int,
+    predicted: int,
+    time: int,
+    store: Store,
+    rule: UpdateRule,
+    rates: NDArray[np.float64],
+) -> None:
+    """Learn one sample x (1, d) that was predicted before; updates `store` and `rates` (3,) as `observe`."""
+    if rule.add == kernels.ADD_NOTHING:
+        return
+    store.reserve()
+    queue = kernels.Queue(store.x, store.codes, store.times, store.head, store.tail)
+    store.head, store.tail = kernels.learn(x, code, predicted, time, queue, rule, rates)

@@ -13,9 +13,10 @@ from tmlcd_core.knn.class_balance import cut_evenly
 from tmlcd_core.knn.coded_labels import CodedLabels
 from tmlcd_core.knn.condensing import condense_codes, voting_rule
 from tmlcd_core.knn.distances import Distances
+from tmlcd_core.knn.storage import STORAGE_BYTES, grid_of, quantise, sample_bytes, samples_in
 from tmlcd_core.knn.store import Store
 from tmlcd_core.knn.stream_pass import UNBOUNDED, StreamPass, UpdateRule
-from tmlcd_core.validation import as_features, as_labels, whole_number
+from tmlcd_core.validation import as_features, as_labels, one_of, whole_number
 
 
 class Neighbours(NamedTuple):
@@ -30,8 +31,8 @@ class Neighbours(NamedTuple):
 class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
     """k-nearest-neighbour classifier over a small training set T.
 
-    Distances are Euclidean; features are stored as float32, as on the device. Among equally distant samples the older
-    counts as nearer; a tied vote goes to the smallest label.
+    Distances are Euclidean. Among equally distant samples the older counts as nearer; a tied vote goes to the smallest
+    label. Features are stored as on the device.
 
     Parameters
     ----------
@@ -43,6 +44,12 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
         Condense the samples given to `fit` with Hart's algorithm.
     max_size
         Largest |T|; None for no limit. `fit` cuts T evenly over the classes; later the oldest samples are removed.
+    storage
+        Type of the stored features: "float32", "int16" or "uint8". Integers are round((x - offset) * scale), with one
+        range for all features from the samples given to `fit`, a quarter ("int16": a whole) wider; values outside are
+        clipped. Samples and queries are rounded alike, so that all distances are those of the exported C code.
+    max_bytes
+        Memory of the stored samples on the device, in bytes (`sample_bytes` each); `max_size` is then ignored.
 
     Examples
     --------
@@ -61,16 +68,23 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
         weights: str = "uniform",
         condense: bool = False,
         max_size: int | None = None,
+        storage: str = "float32",
+        max_bytes: int | None = None,
     ):
         self.k = k
         self.weights = weights
         self.condense = condense
         self.max_size = max_size
+        self.storage = storage
+        self.max_bytes = max_bytes
+
+    _queues = 1  # sample queues that share `max_bytes`: T
 
     # -- the configuration stage -------------------------------------------------------------------------------------
 
     def _rule(self) -> UpdateRule:
         """The checked parameters as the `UpdateRule` of the compiled loop."""
+        one_of("storage", self.storage, STORAGE_BYTES)
         bound = UNBOUNDED if self.max_size is None else min(whole_number("max_size", self.max_size, 1), UNBOUNDED)
         return voting_rule(self.k, self.weights)._replace(max_size=bound)
 
@@ -82,6 +96,9 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
         """
         rule = self._rule()
         X = as_features(X)
+        rule = self._within_bytes(rule, X.shape[1])
+        grid = grid_of(X, self.storage)
+        X = _stored(X, self.storage, grid)
         labels, _ = as_labels(y, len(X))
         classes, inverse = np.unique(labels, return_inverse=True)
         codes = inverse.astype(np.int32)
@@ -90,7 +107,16 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
             window = rule.add == kernels.ADD_ALL  # a sliding window keeps the newest samples of any class
             keep = keep[-rule.max_size :] if window else keep[cut_evenly(codes[keep], rule.max_size)]
         self._start(Store(X[keep], codes[keep], np.zeros(len(keep), np.int64)), classes, rule)
+        self.grid_ = grid  # offset and scale of the stored features
+        self._storage = self.storage
         return self
+
+    def _within_bytes(self, rule: UpdateRule, n_features: int) -> UpdateRule:
+        """`rule` with the size of T that fits in `max_bytes`."""
+        if self.max_bytes is None:
+            return rule
+        each = sample_bytes(n_features, self.storage)
+        return rule._replace(max_size=min(samples_in(self.max_bytes, each, self._queues), UNBOUNDED))
 
     def _start(self, store: Store, classes: NDArray, rule: UpdateRule) -> None:
         self._settings = rule
@@ -110,6 +136,10 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
         """Replace the known classes by their superset `classes`."""
         self._T.codes = self._recode(self._T.codes, classes)
         self._know(classes)
+
+    def _rows(self, X: Any) -> NDArray[np.float32]:
+        """Checked samples as T stores them, float32 (n, n_features_in_)."""
+        return _stored(super()._rows(X), self._storage, self.grid_)
 
     # -- prediction --------------------------------------------------------------------------------------------------
 
@@ -145,7 +175,7 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
         nearest = squared.argsort(axis=1, kind="stable")[:, :k]
         return Neighbours(
             nearest,
-            np.sqrt(np.take_along_axis(squared, nearest, axis=1)),
+            np.sqrt(np.take_along_axis(squared, nearest, axis=1)) / self.grid_[1],
             self.classes_[self._T.codes[self._T.span][nearest]],
             self._T.times[self._T.span][nearest],
         )
@@ -154,9 +184,19 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
 
     @property
     def samples_(self) -> NDArray[np.float32]:
-        """Features of T, oldest first, shape (|T|, d)."""
+        """Features of T in the units of X, oldest first, shape (|T|, d)."""
+        stored, (offset, scale) = self.stored_, self.grid_
+        return stored if self._storage == "float32" else (stored / np.float64(scale) + offset).astype(np.float32)
+
+    @property
+    def stored_(self) -> NDArray[np.float32]:
+        """Features of T as stored, oldest first, shape (|T|, d): whole numbers unless `storage` is "float32"."""
         self._require_fitted()
         return self._T.x[self._T.span].copy()
+
+    def as_stored(self, X: Any) -> NDArray[np.float32]:
+        """Return samples X (n, d) as T stores them, shape (n, d)."""
+        return self._rows(X)
 
     @property
     def labels_(self) -> NDArray:
@@ -170,7 +210,27 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
         self._require_fitted()
         return self._T.times[self._T.span].copy()
 
-    def memory_bytes(self) -> int:
-        """Return the size of T on the device in bytes: features, label and timestamp of each sample, 32 bits each."""
+    @property
+    def bound_(self) -> int | None:
+        """Largest |T|; None without a limit."""
         self._require_fitted()
-        return self._T.nbytes
+        return None if self._settings.max_size == UNBOUNDED else self._settings.max_size
+
+    @property
+    def sample_bytes_(self) -> int:
+        """Bytes of one stored sample on the device: features in the type `storage`, label and time."""
+        self._require_fitted()
+        return sample_bytes(self.n_features_in_, self._storage)
+
+    def memory_bytes(self) -> int:
+        """Return the size of T on the device in bytes: `sample_bytes_` for each sample."""
+        return len(self) * self.sample_bytes_
+
+
+def _stored(X: NDArray[np.float32], storage: str, grid: tuple[float, float]) -> NDArray[np.float32]:
+    """X as stored, read-only like X: the compiled code gets one array type only."""
+    if storage == "float32":
+        return X
+    found = quantise(X, storage, *grid)
+    found.flags.writeable = False
+    return found

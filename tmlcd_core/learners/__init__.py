@@ -1,4 +1,4 @@
-"""Stream learners: the paper's three adaptive kNNs and the baselines."""
+"""Stream learners: the paper's three adaptive kNNs, Tandem and the baselines."""
 
 from tmlcd_core.learners.active import ActiveTinyKNN
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
@@ -12,6 +12,7 @@ from tmlcd_core.learners.sam_knn import SAMKNN
 from tmlcd_core.learners.sklearn_learner import SklearnLearner
 from tmlcd_core.learners.stream_learner import StreamLearner
 from tmlcd_core.learners.support_vector_machine import SupportVectorMachine
+from tmlcd_core.learners.tandem import Tandem
 from tmlcd_core.learners.trace import Alarm, Trace
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "StaticKNN",
     "StreamLearner",
     "SupportVectorMachine",
+    "Tandem",
     "Trace",
     "make_learner",
     "register_learner",

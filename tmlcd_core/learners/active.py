@@ -6,6 +6,7 @@ from typing import Any
 
 from tmlcd_core.detectors.cusum import GeneralizedCusum
 from tmlcd_core.detectors.detector import ChangeDetector
+from tmlcd_core.knn.stream_pass import UpdateRule
 from tmlcd_core.learners.stream_learner import StreamLearner, checked_detector
 from tmlcd_core.validation import whole_number
 
@@ -30,6 +31,10 @@ class ActiveTinyKNN(StreamLearner):
         `ChangeDetector` to use instead of CUSUM; `threshold`, `batch` and `warmup` are then ignored.
     random_state
         Unused, because this learner draws no random numbers; present so that all learners have the same parameters.
+    storage
+        As in `TinyKNN`.
+    max_bytes
+        Memory of T and W together, in bytes, half of it for each; `window` is then ignored.
 
     Examples
     --------
@@ -54,6 +59,8 @@ class ActiveTinyKNN(StreamLearner):
         condense: bool = True,
         detector: Any = None,
         random_state: int = 0,
+        storage: str = "float32",
+        max_bytes: int | None = None,
     ):
         self.window = window
         self.threshold = threshold
@@ -64,11 +71,20 @@ class ActiveTinyKNN(StreamLearner):
         self.condense = condense
         self.detector = detector
         self.random_state = random_state
+        self.storage = storage
+        self.max_bytes = max_bytes
 
-    max_size = None  # T is bounded by the window
+    max_size = None  # after an alarm T is part of W
+    _queues = 2  # T and W share `max_bytes`
 
-    def _window_size(self) -> int:
-        return whole_number("window", self.window, 1)
+    def _window_size(self, rule: UpdateRule) -> int:
+        return whole_number("window", self.window, 1) if self.max_bytes is None else rule.max_size
+
+    @property
+    def bound_(self) -> int:
+        """Largest |T| after an alarm: the size of W."""
+        self._require_fitted()
+        return self._W_size
 
     def _new_detector(self) -> ChangeDetector:
         if self.detector is not None:

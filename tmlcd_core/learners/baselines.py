@@ -12,7 +12,7 @@ class StaticKNN(StreamLearner):
 
     Parameters
     ----------
-    k, weights, condense
+    k, weights, condense, storage, max_bytes
         As in `TinyKNN`.
 
     Examples
@@ -26,10 +26,19 @@ class StaticKNN(StreamLearner):
     0.02
     """
 
-    def __init__(self, k: int | str = "sqrt", weights: str = "uniform", condense: bool = False):
+    def __init__(
+        self,
+        k: int | str = "sqrt",
+        weights: str = "uniform",
+        condense: bool = False,
+        storage: str = "float32",
+        max_bytes: int | None = None,
+    ):
         self.k = k
         self.weights = weights
         self.condense = condense
+        self.storage = storage
+        self.max_bytes = max_bytes
 
     max_size = None
 
@@ -41,7 +50,7 @@ class IncrementalKNN(StreamLearner):
     ----------
     max_size
         Largest |T|; the oldest samples are removed first, also in `fit`. None for no limit.
-    k, weights, condense
+    k, weights, condense, storage, max_bytes
         As in `TinyKNN`.
 
     Examples
@@ -62,11 +71,15 @@ class IncrementalKNN(StreamLearner):
         k: int | str = "sqrt",
         weights: str = "uniform",
         condense: bool = False,
+        storage: str = "float32",
+        max_bytes: int | None = None,
     ):
         self.max_size = max_size
         self.k = k
         self.weights = weights
         self.condense = condense
+        self.storage = storage
+        self.max_bytes = max_bytes
 
     def _rule(self) -> UpdateRule:
         return super()._rule()._replace(add=kernels.ADD_ALL)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from tmlcd_core.knn.coded_labels import CodedLabels
-from tmlcd_core.learners.trace import Trace
+from tmlcd_core.learners.trace import Memory, Trace
 from tmlcd_core.validation import as_features, as_labels
 
 
@@ -24,8 +24,8 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
     def _check(self) -> None:
         """Raise a ConfigError if a parameter cannot be used."""
 
-    def _accept(self, classes: NDArray) -> None:
-        """Raise a ConfigError if the learner does not support these classes."""
+    def _accept(self, classes: NDArray, n_features: int) -> None:
+        """Raise a ConfigError if the learner does not support these classes with so many features."""
 
     def _start(self, X: NDArray[np.float32], codes: NDArray[np.int32]) -> None:
         raise NotImplementedError
@@ -41,7 +41,7 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
         """Adapt the state to new codes before `classes_` is replaced by its superset `classes`."""
 
     def _adopt(self, classes: NDArray) -> None:
-        self._accept(classes)
+        self._accept(classes, self.n_features_in_)
         self._widen(classes)
         super()._adopt(classes)
 
@@ -57,7 +57,7 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
         X = as_features(X)
         labels, _ = as_labels(y, len(X))
         classes, codes = np.unique(labels, return_inverse=True)
-        self._accept(classes)
+        self._accept(classes, X.shape[1])
         self._know(classes)
         self.n_features_in_ = X.shape[1]
         self.time_ = 0  # samples seen since `fit`
@@ -75,7 +75,11 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
     def _trace(self, predicted: NDArray, sizes: NDArray) -> Trace:
         none = np.empty(0, np.int64)
         nan = np.full(len(sizes), np.nan)
-        return Trace(self.classes_[predicted], sizes.astype(np.int32), nan, none, none, np.empty(0))
+        return Trace(self.classes_[predicted], sizes.astype(np.int32), nan, none, none, np.empty(0), self._memory())
+
+    def _memory(self) -> Memory | None:
+        """Memory on the device, for learners whose memory is that of their samples."""
+        return None
 
     def _pass_through(self, X: Any, y: Any) -> tuple[NDArray[np.int32], NDArray, NDArray]:
         """Codes of y, shape (n,), and the results of `_follow`."""
@@ -94,8 +98,12 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
         self.time_ += 1
         return self.classes_[predicted[0]]
 
+    def learn_late(self, x: Any, y: Any, predicted: Any, delay: int) -> None:
+        """Learn a sample, x (d,) and label y, that was predicted `delay` samples ago; the clock stands still."""
+        self._follow(self._row(x), np.array([self._code(y)], np.int32))
+
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Call `fit` the first time, then `run`; `classes` given the first time may have no samples yet."""
+        """Call `fit` the first time, then `run`; return self. `classes` of the first call may have no samples yet."""
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y)._expect(classes)
         self._encode(y, len(self._rows(X)))  # unlike in `run`, every sample needs a label

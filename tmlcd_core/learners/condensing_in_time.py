@@ -32,6 +32,8 @@ class CondensingInTime(StreamLearner):
         Condense the initial T with Hart's algorithm.
     random_state
         Seed of the draws for `add_probability`; the draw for a sample depends only on the seed and its time.
+    storage, max_bytes
+        As in `TinyKNN`.
 
     Examples
     --------
@@ -53,6 +55,8 @@ class CondensingInTime(StreamLearner):
         weights: str = "uniform",
         condense: bool = True,
         random_state: int = 0,
+        storage: str = "float32",
+        max_bytes: int | None = None,
     ):
         self.max_size = max_size
         self.add_probability = add_probability
@@ -60,6 +64,8 @@ class CondensingInTime(StreamLearner):
         self.weights = weights
         self.condense = condense
         self.random_state = random_state
+        self.storage = storage
+        self.max_bytes = max_bytes
 
     def _rule(self) -> UpdateRule:
         return passive_rule(super()._rule(), self.add_probability, self.random_state)

@@ -31,6 +31,8 @@ class HybridTinyKNN(StreamLearner):
         As in `CondensingInTime`.
     detector
         `ChangeDetector` to use instead of CUSUM; `threshold`, `batch` and `warmup` are then ignored.
+    storage, max_bytes
+        As in `TinyKNN`.
 
     Examples
     --------
@@ -56,6 +58,8 @@ class HybridTinyKNN(StreamLearner):
         add_probability: float | str = 1.0,
         detector: Any = None,
         random_state: int = 0,
+        storage: str = "float32",
+        max_bytes: int | None = None,
     ):
         self.max_size = max_size
         self.threshold = threshold
@@ -67,6 +71,8 @@ class HybridTinyKNN(StreamLearner):
         self.add_probability = add_probability
         self.detector = detector
         self.random_state = random_state
+        self.storage = storage
+        self.max_bytes = max_bytes
 
     def _rule(self) -> UpdateRule:
         return passive_rule(super()._rule(), self.add_probability, self.random_state)

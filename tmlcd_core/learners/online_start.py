@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from tmlcd_core.learners.stream_learner import StreamLearner
+from tmlcd_core.learners.tandem import Tandem
 from tmlcd_core.validation import whole_number
 
 
@@ -27,7 +28,7 @@ class OnlineStart:
 
     Attributes
     ----------
-    learner : StreamLearner or None
+    learner : StreamLearner, Tandem or None
         The current learner; None before the first sample.
 
     Examples
@@ -41,11 +42,11 @@ class OnlineStart:
     ('a', 3)
     """
 
-    def __init__(self, learner: StreamLearner, initial: int):
+    def __init__(self, learner: StreamLearner | Tandem, initial: int):
         self._given = learner
         self._initial = whole_number("initial", initial, 1)
         self._first: list[tuple[NDArray[np.float64], Any]] | None = []  # None after the configuration stage
-        self.learner: StreamLearner | None = None
+        self.learner: StreamLearner | Tandem | None = None
 
     def learn(self, x: ArrayLike, y: Any) -> None:
         """Learn one sample, features (d,) and label; an invalid sample raises an error and changes nothing."""

@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.optional_packages import require
+from tmlcd_core.validation import one_of
 
 if TYPE_CHECKING:
     from tmlcd_core.learners import Trace
+    from tmlcd_core.learners.nn_fc1 import BestOfGrid
 
 Settings = dict[str, Any]
+
+FEWEST_TANDEM = 50  # samples: budget of Tandem where the initial samples are fewer
 
 
 TEST_GRID = (
@@ -50,7 +54,8 @@ class LearnerEntry:
         Description in one line.
     factory : callable or str
         Class of the learner, or a function that creates it from settings; a string is a name in `tmlcd_core.learners`,
-        imported on first use.
+        imported on first use. One that accepts `max_bytes` gets the memory in bytes of an experiment at equal memory
+        and says in `Trace.memory` what it uses.
     settings : callable
         Function of the number of initial samples (100·λ) and the seed that returns the settings of the paper's
         experiments.
@@ -81,7 +86,7 @@ class LearnerEntry:
 
 
 class BestNNFC1:
-    """NN-FC1 with the learning rates that are best for the given stream, as in the paper.
+    """NN-FC1 with the learning rates that are best for the given stream, as in the paper, or with given rates.
 
     No other learner has this advantage, and on a device the rates could not be chosen afterwards.
 
@@ -89,45 +94,84 @@ class BestNNFC1:
     ----------
     learn
         Take a back-propagation step on each sample of the stream; False: no learning after `fit`.
-    centre
-        Subtract the mean of the initial samples from all features; the paper does not mention this.
+    optimizer
+        "sgd" (the paper) or "adam" (the authors' published code), as in `NNFC1`.
+    rate, stream_rate
+        Learning rates of `fit` and of the stream; None tries all of the paper's rates on the stream and takes the best.
     random_state
         Seed of the initial weights and of the sample orders.
     """
 
-    def __init__(self, learn: bool = True, centre: bool = False, random_state: int = 0) -> None:
+    needs_whole_stream = True  # `run` starts again at each call
+
+    def __init__(
+        self,
+        learn: bool = True,
+        optimizer: str = "sgd",
+        rate: float | None = None,
+        stream_rate: float | None = None,
+        random_state: int = 0,
+    ) -> None:
         self.learn = learn
-        self.centre = centre
+        self.optimizer = optimizer
+        self.rate = rate
+        self.stream_rate = stream_rate
         self.random_state = random_state
 
     def fit(self, X: NDArray[np.float32], y: NDArray) -> BestNNFC1:
         """Store the initial samples, features (n, d) and labels (n,), for `run`; return the learner."""
-        self._offset = X.mean(axis=0) if self.centre else np.float32(0)
-        self._start = X - self._offset, y
+        self._start = X, y
         return self
+
+    def search(self, X: NDArray[np.float32], y: NDArray) -> BestOfGrid:
+        """Return the result of the grid search on the stream, features (n, d) and labels (n,)."""
+        from tmlcd_core.learners.nn_fc1 import NNFC1, RATES, STREAM_RATES
+
+        rates = RATES if self.rate is None else (self.rate,)
+        stream_rates = STREAM_RATES if self.stream_rate is None else (self.stream_rate,)
+        model = NNFC1(optimizer=self.optimizer, random_state=self.random_state)
+        return model.best_of_grid(*self._start, X, y, rates, stream_rates if self.learn else (0.0,))
 
     def run(self, X: NDArray[np.float32], y: NDArray) -> Trace:
         """Return the trace of the most accurate pair of learning rates on the stream, features (n, d), labels (n,)."""
-        from tmlcd_core.learners.nn_fc1 import NNFC1, STREAM_RATES
-
-        rates = STREAM_RATES if self.learn else (0.0,)
-        return (
-            NNFC1(random_state=self.random_state)
-            .best_of_grid(*self._start, X - self._offset, y, stream_rates=rates)
-            .trace
-        )
+        return self.search(X, y).trace
 
 
-def knn_adwin(k: int = 5, window: int = 200) -> Any:
+def knn_adwin(k: int = 5, window: int = 200, weights: str = "distance") -> Any:
     """Return river's kNN with `k` neighbours over a window, reset when ADWIN detects a change of its errors."""
+    one_of("weights", weights, ("uniform", "distance"))
     require("river")
     from river import drift, neighbors
 
     from tmlcd_core.learners import RiverLearner
 
-    knn = neighbors.KNNClassifier(n_neighbors=k, engine=neighbors.LazySearch(window_size=window))
+    engine = neighbors.LazySearch(window_size=window)
+    knn = neighbors.KNNClassifier(n_neighbors=k, engine=engine, weighted=weights == "distance")
     model = drift.DriftRetrainingClassifier(knn, drift.ADWIN(), train_in_background=False)
     return RiverLearner(model, stored=_in_window)
+
+
+def hybrid_told(
+    max_size: int | None = 200,
+    change: int | None = None,
+    delay: int = 50,
+    k: int | str = "sqrt",
+    weights: str = "uniform",
+    condense: bool = True,
+    random_state: int = 0,
+) -> Any:
+    """Return a Hybrid whose alarm is perfect (`KnownChange`): it is raised `delay` samples after the true change.
+
+    `change` is the time of the first sample of the new concept, counted from 1; an experiment fills in the first
+    change of its stream. Without a change, None, the learner is Condensing-in-Time.
+    """
+    from tmlcd_core.detectors import KnownChange
+    from tmlcd_core.learners import CondensingInTime, HybridTinyKNN
+
+    shared: Settings = {"max_size": max_size, "k": k, "weights": weights, "condense": condense}
+    if change is None:
+        return CondensingInTime(**shared, random_state=random_state)
+    return HybridTinyKNN(**shared, detector=KnownChange(change, delay), random_state=random_state)
 
 
 def _in_window(fitted: Any) -> int:
@@ -159,6 +203,31 @@ LEARNERS: dict[str, LearnerEntry] = {
             lambda size, seed: {"max_size": size, "random_state": seed},
             in_lab=True,
         ),
+        LearnerEntry(
+            "tandem",
+            "Tandem: two linear layers and a ring of byte samples in the same bytes",
+            "Tandem",
+            lambda size, seed: {"max_size": max(size, FEWEST_TANDEM)},
+            in_lab=True,
+        ),
+        LearnerEntry(
+            "cit-bounded",
+            "CIT with the bound of Hybrid, without its test",
+            "CondensingInTime",
+            lambda size, seed: {"max_size": size, "random_state": seed},
+        ),
+        LearnerEntry(
+            "hybrid-unbounded",
+            "Hybrid without a bound on T",
+            "HybridTinyKNN",
+            lambda size, seed: {"max_size": None, "random_state": seed},
+        ),
+        LearnerEntry(
+            "known-change",
+            "Hybrid with a perfect alarm instead of its test",
+            hybrid_told,
+            lambda size, seed: {"max_size": size, "random_state": seed},
+        ),
         LearnerEntry("static", "kNN that never learns", "StaticKNN", in_lab=True),
         LearnerEntry("condensed", "kNN condensed once", "StaticKNN", lambda size, seed: {"condense": True}),
         LearnerEntry("incremental", "kNN that stores everything", "IncrementalKNN", in_lab=True),
@@ -175,18 +244,13 @@ LEARNERS: dict[str, LearnerEntry] = {
             BestNNFC1,
             lambda size, seed: {"learn": False, "random_state": seed},
         ),
-        LearnerEntry(
-            "nn-fc1-centred",
-            "nn-fc1-static on features minus their mean",
-            BestNNFC1,
-            lambda size, seed: {"learn": False, "centre": True, "random_state": seed},
-        ),
         LearnerEntry("sam-knn", "kNN with self-adjusting memory", "SAMKNN", lambda size, seed: {"random_state": seed}),
         LearnerEntry("knn-adwin", "river's kNN with ADWIN", knn_adwin, lambda size, seed: {"window": size}),
         LearnerEntry("window", "kNN over the newest samples", "IncrementalKNN", lambda size, seed: {"max_size": size}),
     )
 }
 PAPER = ("cit", "active", "hybrid")
+CHANGE = "change"  # setting of a learner that an experiment fills in: time of the first change, counted from 1
 
 
 def register_learner(entry: LearnerEntry) -> LearnerEntry:
@@ -228,13 +292,13 @@ def settings_of(name: str, size: int, seed: int = 0, changed: Mapping[str, Any] 
 
 
 def make_learner(name: str, size: int, seed: int = 0, changed: Mapping[str, Any] | None = None) -> Any:
-    """Create a learner with the settings of `settings_of`, not yet fitted."""
+    """Return a learner with the settings of `settings_of`, not yet fitted."""
     settings = settings_of(name, size, seed, changed)
     grid = {key: settings.pop(key) for key in TEST_GRID if key in settings}
     if changed and any(key in changed for key in grid):
         from tmlcd_core.detectors import GeneralizedCusum
 
         shared = {key: settings[key] for key in ("threshold", "batch", "warmup")}
-        direction = "down" if name == "hybrid" else "both"
+        direction = "both" if name == "active" else "down"
         settings["detector"] = GeneralizedCusum(**shared, direction=direction, **grid)
     return learner_entry(name).load()(**settings)

@@ -64,7 +64,7 @@ class RiverLearner(ComparisonLearner):
         if self.stored is not None and not callable(self.stored):
             raise ConfigError(f"stored={shown(self.stored)} must be a function of the fitted model, or None")
 
-    def _accept(self, classes: NDArray) -> None:
+    def _accept(self, classes: NDArray, n_features: int) -> None:
         # river itself does not raise an error: it converts any label to True or False
         if not getattr(self.model, "_multiclass", True) and not set(classes.tolist()) <= {False, True}:
             raise ConfigError(

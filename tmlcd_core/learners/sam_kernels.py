@@ -101,7 +101,7 @@ def _elect(near: NDArray, voters: NDArray, size: int, by_distance: bool, votes: 
 
 @njit(cache=True)
 def ask(near: Near, memories: Memories, settings: Settings, votes: NDArray, said: NDArray) -> None:
-    """Fill `said`, int64 (3,), with the class code predicted by STM, LTM and both; -1 if there are too few samples."""
+    """Fill `said`, int64 (3,), with the codes predicted by STM, LTM and both, or -1; `votes` (classes,) is scratch."""
     k, by_distance, counts = settings.k, settings.by_distance, memories.counts
     stm_near, stm_voters = np.empty(k, np.float32), np.empty(k, np.int64)
     places = np.empty(k, np.int64)
@@ -131,7 +131,7 @@ def ask(near: Near, memories: Memories, settings: Settings, votes: NDArray, said
 
 @njit(cache=True)
 def choose(said: NDArray, hits: NDArray, n: int) -> int:
-    """Return the prediction of the memory with the most hits on the n samples of the STM; the first if tied."""
+    """Return `said`, int64 (3,), of the memory with the most `hits`, bool (3, n), in the STM; the first if tied."""
     if said[LTM] < 0:
         return said[STM]
     best, most = STM, -1
@@ -174,7 +174,7 @@ def _better(windows: NDArray, w: int, v: int, n: int, k: int) -> bool:
 
 @njit(cache=True)
 def best_window(memories: Memories, settings: Settings, votes: NDArray) -> int:
-    """Return the number of the window with the smallest error rate, the longest if tied.
+    """Return the number of the window with the smallest error rate, the longest if tied; `votes` (classes,) is scratch.
 
     Window w holds the n / 2^w newest samples of the STM.
     """
@@ -306,7 +306,9 @@ def _room_for_distances(memories: Memories) -> Near:
 def advance(
     X: NDArray, truth: NDArray, first: int, resume: bool, memories: Memories, settings: Settings, results: NDArray
 ) -> tuple[int, int]:
-    """Test-then-train on X[first:]; return the index at which it stopped, and why (DONE, GROW or MAKE_ROOM).
+    """Test-then-train on X[first:] (n, d), truth (n,); return the index at which it stopped, and why.
+
+    The reason is DONE, GROW or MAKE_ROOM.
 
     After MAKE_ROOM, call it again with `resume`: that sample is already predicted and stored. `results`, int64 (2, n),
     receives the predicted class codes and the total size of both memories.

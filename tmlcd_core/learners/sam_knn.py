@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.errors import ConfigError
+from tmlcd_core.knn.storage import samples_in
 from tmlcd_core.knn.store import BYTES_PER_NUMBER
 from tmlcd_core.learners import sam_kernels as kernels
 from tmlcd_core.learners.comparison_learner import ComparisonLearner
-from tmlcd_core.validation import one_of, real_number, shown, whole_number
+from tmlcd_core.learners.trace import Memory
+from tmlcd_core.validation import as_features, one_of, real_number, shown, whole_number
 
 LARGEST = 2**31 - 1  # samples: limit of the compiled code's integers
 SMALLEST = 128  # samples: initial capacity
@@ -44,6 +48,9 @@ class SAMKNN(ComparisonLearner):
         Repeat the test of a window whenever it loses a sample: slower, with nearly the same result.
     random_state
         Seed of the clustering (k-means++).
+    max_bytes
+        Memory of features and labels of both memories, in bytes; `max_size` is then ignored, and `min_stm` is at most
+        half of the samples that fit.
 
     Examples
     --------
@@ -71,6 +78,7 @@ class SAMKNN(ComparisonLearner):
         ltm_share: float = 0.4,
         exact: bool = False,
         random_state: int = 0,
+        max_bytes: int | None = None,
     ):
         self.k = k
         self.weights = weights
@@ -79,12 +87,29 @@ class SAMKNN(ComparisonLearner):
         self.ltm_share = ltm_share
         self.exact = exact
         self.random_state = random_state
+        self.max_bytes = max_bytes
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the initial samples, features (n, d) and labels (n,); the clock starts at 0. Returns the learner."""
+        self._check()
+        X = as_features(X)
+        self._sizes(X.shape[1])
+        return super().fit(X, y)
+
+    def _sizes(self, n_features: int) -> tuple[int, int]:
+        """Smallest STM and largest number of samples in both memories."""
+        if self.max_bytes is None:
+            return int(self.min_stm), int(self.max_size)
+        each = (n_features + 1) * BYTES_PER_NUMBER
+        most = min(samples_in(self.max_bytes, each, fewest=2 * (self.k + 1)), LARGEST)
+        return min(int(self.min_stm), most // 2), most
 
     def _check(self) -> None:
         k = whole_number("k", self.k, 1, LARGEST)
         one_of("weights", self.weights, ("distance", "uniform"))
         smallest = whole_number("min_stm", self.min_stm, k + 1, LARGEST)
-        whole_number("max_size", self.max_size, 2 * smallest, LARGEST)
+        if self.max_bytes is None:
+            whole_number("max_size", self.max_size, 2 * smallest, LARGEST)
         real_number("ltm_share", self.ltm_share, 0.0, 0.9)
         whole_number("random_state", self.random_state, 0, 2**63 - 1)
         if not isinstance(self.exact, bool | np.bool_):
@@ -103,11 +128,12 @@ class SAMKNN(ComparisonLearner):
             windows=np.zeros((MAX_WINDOWS, 3), np.int64),
             tested=np.empty((MAX_WINDOWS, 0), np.uint8),
         )
+        min_stm, max_size = self._sizes(d)
         self._settings = kernels.Settings(
             int(self.k),
             self.weights == "distance",
-            int(self.min_stm),
-            int(self.max_size),
+            min_stm,
+            max_size,
             bool(self.exact),
             len(self.classes_),
         )
@@ -139,10 +165,11 @@ class SAMKNN(ComparisonLearner):
     def _grow(self) -> None:
         """Double the capacity of the memories: at least one more sample, at most max_size + 1."""
         memories, n, m = self._memories, self.stm_size_, self.ltm_size_
-        room = min(max(SMALLEST, 2 * (n + m)), int(self.max_size) + 1)
+        most = self._settings.max_size + 1
+        room = min(max(SMALLEST, 2 * (n + m)), most)
         memories = memories._replace(ltm_x=_wider(memories.ltm_x, room), ltm_y=_wider(memories.ltm_y, room))
         if n == len(memories.stm_x):
-            room = min(max(SMALLEST, 2 * n), int(self.max_size) + 1)
+            room = min(max(SMALLEST, 2 * n), most)
             memories = memories._replace(
                 stm_x=_wider(memories.stm_x, room),
                 stm_y=_wider(memories.stm_y, room),
@@ -155,7 +182,7 @@ class SAMKNN(ComparisonLearner):
     def _make_room(self) -> None:
         """Compress the LTM; if it is small, move the oldest samples of the STM to it first."""
         memories, n, m = self._memories, self.stm_size_, self.ltm_size_
-        most = int(self.ltm_share * self.max_size)
+        most = int(self.ltm_share * self._settings.max_size)
         if m <= most:
             move = most - m + 1
             memories.ltm_x[m : m + move], memories.ltm_y[m : m + move] = memories.stm_x[:move], memories.stm_y[:move]
@@ -165,7 +192,9 @@ class SAMKNN(ComparisonLearner):
         rng = np.random.default_rng((self.random_state, self._compressions))
         self._compressions += 1
         x, y = halved(memories.ltm_x[:m], memories.ltm_y[:m], rng)
-        keep = min(len(x), int(self.max_size) - n)  # fewer than len(x) only if nearly every sample has its own class
+        keep = min(
+            len(x), self._settings.max_size - n
+        )  # fewer than len(x) only if nearly every sample has its own class
         memories.ltm_x[:keep], memories.ltm_y[:keep] = x[len(x) - keep :], y[len(y) - keep :]
         memories.counts[kernels.N_LTM] = keep
 
@@ -186,7 +215,10 @@ class SAMKNN(ComparisonLearner):
 
     def memory_bytes(self) -> int:
         """Return the size of features and labels of both memories in bytes, 32 bits each; without cached distances."""
-        return len(self) * (self.n_features_in_ + 1) * BYTES_PER_NUMBER
+        return len(self) * self._memory().sample_bytes
+
+    def _memory(self) -> Memory:
+        return Memory((self.n_features_in_ + 1) * BYTES_PER_NUMBER)
 
 
 def _wider(array: NDArray, rows: int) -> NDArray:

@@ -9,14 +9,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tmlcd_core.detectors.detector import FEWEST_SAMPLES, ChangeDetector
+from tmlcd_core.detectors.detector import ChangeDetector
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.knn.condensing import condense_codes
 from tmlcd_core.knn.distances import BLOCK, distance_cache
+from tmlcd_core.knn.storage import FEWEST_SAMPLES, quantise
 from tmlcd_core.knn.store import Store
-from tmlcd_core.knn.stream_pass import StreamPass, UpdateRule, observe
+from tmlcd_core.knn.stream_pass import StreamPass, UpdateRule, learn, observe
 from tmlcd_core.knn.tiny_knn import TinyKNN
-from tmlcd_core.learners.trace import Alarm, Trace
+from tmlcd_core.learners.trace import Alarm, Memory, Trace
 from tmlcd_core.validation import shown, whole_number
 
 
@@ -31,11 +32,11 @@ class StreamLearner(TinyKNN):
     def _new_detector(self) -> ChangeDetector | None:
         return None
 
-    def _window_size(self) -> int:
+    def _window_size(self, rule: UpdateRule) -> int:
         return 0
 
     def _start(self, store: Store, classes: NDArray, rule: UpdateRule) -> None:
-        window = self._window_size()
+        window = self._window_size(rule)
         detector = self._new_detector()
         super()._start(store, classes, rule)
         self._W = Store.empty(self.n_features_in_)
@@ -79,6 +80,7 @@ class StreamLearner(TinyKNN):
             np.array([a.time - clock for a in alarms], np.int64),
             np.array([a.change_time - clock for a in alarms], np.int64),
             np.array([a.accuracy_after for a in alarms], np.float64),
+            Memory(self.sample_bytes_, self._W_size),
         )
 
     def _follow(
@@ -110,7 +112,7 @@ class StreamLearner(TinyKNN):
         T = self._after_alarm(before, _last(stream_pass, W, seen, self._W_size), detector.change_time, n_classes)
         stream_pass.become(_ids_of(stream_pass, T), T.codes, T.times)
         stream_pass.sizes[seen - 1] = len(T)
-        return _alarm(detector, stream_pass.clock + seen - 1, len(before) - len(T))
+        return alarm_of(detector, stream_pass.clock + seen - 1, len(before) - len(T))
 
     def _after_alarm(self, T: Store, W: Store, change_time: int, n_classes: int) -> Store:
         """The new T: the samples of W since the change, condensed; without a window, the samples of T since then."""
@@ -135,15 +137,31 @@ class StreamLearner(TinyKNN):
         self.alarm_ = None
         predicted = observe(X, code, self.time_, self._T, self._settings, self._rates, len(self.classes_))
         if code >= 0:
-            if self._W_size:
-                self._W.append(X[0], code, self.time_)
-                self._W.limit(self._W_size)
-            detector = self.detector_
-            if detector is not None and detector.update(predicted == code, self.time_):
-                size = len(self._T)
-                self._T = self._after_alarm(self._T, self._W, detector.change_time, len(self.classes_))
-                self.alarm_ = _alarm(detector, self.time_, size - len(self._T))
+            self._watch_one(X, code, predicted, self.time_)
         return self.classes_[predicted]
+
+    def learn_late(self, x: Any, y: Any, predicted: Any, delay: int) -> None:
+        """Learn a sample whose label comes `delay` samples late: x, shape (d,), label y, and the label predicted then.
+
+        The passive update and the detector judge the earlier prediction. The sample keeps its own time, so that an
+        alarm, which is raised now, estimates the change point on the time axis of the samples.
+        """
+        X, code, said = self._row(x), self._code(y), self._code(predicted)
+        time = self.time_ - whole_number("delay", delay, 0)
+        self.alarm_ = None
+        learn(X, code, said, time, self._T, self._settings, self._rates)
+        self._watch_one(X, code, said, time)
+
+    def _watch_one(self, X: NDArray[np.float32], code: int, predicted: int, time: int) -> None:
+        """Add a labelled sample to W and to the detector; after an alarm, replace T."""
+        if self._W_size:
+            self._W.append(X[0], code, time)
+            self._W.limit(self._W_size)
+        detector = self.detector_
+        if detector is not None and detector.update(predicted == code, time):
+            size = len(self._T)
+            self._T = self._after_alarm(self._T, self._W, detector.change_time, len(self.classes_))
+            self.alarm_ = alarm_of(detector, self.time_, size - len(self._T))
 
     def take_in(self, X: Any, y: Any) -> Self:
         """Add labelled samples, features (n, d) and labels (n,), to T and W at the current time, without testing them.
@@ -166,12 +184,17 @@ class StreamLearner(TinyKNN):
         """Increase the number of features to `n_features`, 0 in all stored samples; return the learner."""
         self._require_fitted()
         n_features = whole_number("n_features", n_features, self.n_features_in_)
-        self._T, self._W = self._T.widened(n_features), self._W.widened(n_features)
-        self.n_features_in_ = n_features
+        rule = self._within_bytes(self._settings, n_features)
+        zero = float(quantise(np.zeros(1, np.float32), self._storage, *self.grid_)[0])
+        self._T, self._W = self._T.widened(n_features, zero), self._W.widened(n_features, zero)
+        self.n_features_in_, self._settings = n_features, rule
+        self._W_size = self._W_size and self._window_size(rule)
+        self._T.limit(rule.max_size)
+        self._W.limit(self._W_size)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Call `fit` the first time, then `run`; `classes` given the first time may have no samples yet."""
+        """Call `fit` the first time, then `run`; return self. `classes` of the first call may have no samples yet."""
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y)._expect(classes)
         self._encode(y, len(self._rows(X)))  # unlike in `run`, every sample needs a label
@@ -189,10 +212,10 @@ class StreamLearner(TinyKNN):
     def window_bytes(self) -> int:
         """Return the current size of the history window W on the device in bytes; 0 without a window."""
         self._require_fitted()
-        return self._W.nbytes
+        return len(self._W) * self.sample_bytes_
 
     def memory_bytes(self) -> int:
-        """Return the size of T and W on the device in bytes: features, label and timestamp, 32 bits each."""
+        """Return the size of T and W on the device in bytes: `sample_bytes_` for each sample."""
         return super().memory_bytes() + self.window_bytes()
 
 
@@ -223,7 +246,8 @@ def _watch(
     return i if alarm else -1
 
 
-def _alarm(detector: ChangeDetector, time: int, forgotten: int) -> Alarm:
+def alarm_of(detector: ChangeDetector, time: int, forgotten: int) -> Alarm:
+    """Return the alarm that the detector has raised at `time`, with the number of samples removed from T."""
     return Alarm(time, int(detector.change_time), float(getattr(detector, "accuracy_after", math.nan)), forgotten)
 
 

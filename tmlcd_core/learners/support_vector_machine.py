@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from tmlcd_core.knn.store import BYTES_PER_NUMBER
 from tmlcd_core.learners.comparison_learner import ComparisonLearner
+from tmlcd_core.portable_loops import rbf_kernel
 
 
 class SupportVectorMachine(ComparisonLearner):
@@ -14,7 +15,8 @@ class SupportVectorMachine(ComparisonLearner):
 
     The paper's most accurate classifier in stationary conditions, "characterized by an unfeasible training procedure
     in MCUs". It has no parameters because the paper names none: RBF kernel, C = 1, gamma = "scale". Its size is the
-    number of support vectors. A class without samples in `fit` is never predicted.
+    number of support vectors. A class without samples in `fit` is never predicted. The kernel is computed here, with
+    the same bits on every processor; SVC's own depends on the BLAS.
 
     Examples
     --------
@@ -32,10 +34,19 @@ class SupportVectorMachine(ComparisonLearner):
         from sklearn.svm import SVC
 
         self._fitted_classes = self.classes_
-        self._svc = SVC().fit(X, codes) if len(self.classes_) > 1 else None  # SVC needs two classes
+        self._svc = None
+        if len(self.classes_) > 1:  # SVC needs two classes
+            variance = float(X.astype(np.float64).var())
+            self._gamma = 1 / (X.shape[1] * variance) if variance > 0 else 1.0  # scikit-learn's "scale"
+            self._svc = SVC(kernel="precomputed").fit(rbf_kernel(X, X, self._gamma), codes)
+            self._vectors = X[self._svc.support_]
 
     def _classify(self, X: NDArray[np.float32]) -> NDArray[np.integer]:
-        codes = np.zeros(len(X), np.intp) if self._svc is None else self._svc.predict(X)
+        codes = np.zeros(len(X), np.intp)
+        if self._svc is not None:
+            products = np.zeros((len(X), self._svc.shape_fit_[0]))
+            products[:, self._svc.support_] = rbf_kernel(X, self._vectors, self._gamma)  # SVC reads no other columns
+            codes = self._svc.predict(products)
         return np.searchsorted(self.classes_, self._fitted_classes)[codes]
 
     def _follow(self, X: NDArray[np.float32], truth: NDArray[np.int32]) -> tuple[NDArray, NDArray]:

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+class Memory(NamedTuple):
+    """Memory of a learner on the device: samples of T and W of equal size, and what it holds besides."""
+
+    sample_bytes: int
+    window: int = 0  # largest |W|, samples
+    fixed_bytes: int = 0
+
+    def over_time(self, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the bytes after each sample, int64 (n,), from |T| after each sample, shape (n,); W grows from 0."""
+        window = np.minimum(np.arange(1, len(sizes) + 1), self.window)
+        return self.fixed_bytes + self.sample_bytes * (np.asarray(sizes, np.int64) + window)
 
 
 @dataclass(frozen=True)
@@ -18,6 +32,7 @@ class Trace:
     detections: NDArray[np.int64]  # index of the sample at which each alarm was raised
     change_points: NDArray[np.int64]  # index of the first sample of the new concept, as estimated at each alarm
     accuracies_after: NDArray[np.float64]  # accuracy after the change, as estimated at each alarm; nan if not estimated
+    memory: Memory | None = None  # None if the learner does not say
 
     def __len__(self) -> int:
         return len(self.predictions)

@@ -12,7 +12,7 @@ from tmlcd_core.live.session import (
     clean_name,
     warm_up,
 )
-from tmlcd_core.live.settings import LEARNERS, RANGES, Delay, LiveSettings
+from tmlcd_core.live.settings import LEARNERS, RANGES, LiveSettings
 
 __all__ = [
     "FAULTS",
@@ -25,7 +25,6 @@ __all__ = [
     "RANGES",
     "Answer",
     "Ballot",
-    "Delay",
     "Guide",
     "LiveCurve",
     "LiveSession",

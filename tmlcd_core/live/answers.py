@@ -27,6 +27,7 @@ class Answer:
     id: str
     take: Take  # with the simulated fault, if there is one
     ballots: dict[str, Ballot]  # by learner
+    unknown: bool  # too far from every take with a word to be one of the words
     seconds: float  # time for features and predictions
 
 
@@ -53,13 +54,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Guide:
-    """Instructions for a drift, and the expected time of the alarm."""
+    """Instructions for a drift, and the measured time of the alarm."""
 
     kind: str
     sentence: str  # what the user does from now on
     expectation: str  # what is expected to happen
-    between: tuple[int, int] | None  # judged answers until the alarm, 80 % interval; None if no alarm is expected
-    accuracy_after: float  # assumed by the expectation
+    between: tuple[int, int] | None  # answers until the alarm: median, 80 % quantile; None if no alarm is expected
     often: str | None  # changed or new word, to be said every second time
 
 
@@ -71,8 +71,8 @@ class LiveCurve:
     correct: NDArray[np.bool_]
     accuracy: NDArray[np.float64]  # over the last TAPS answers
     size: NDArray[np.int64]  # |T|
-    statistic: NDArray[np.float64]  # g; nan while warming up or without a test
-    threshold: float  # h; nan without a test
+    statistic: NDArray[np.float64]  # g; nan while warming up or without a detector
+    threshold: float  # h; nan without a detector
     alarms: tuple[int, ...]
     change_points: tuple[int, ...]
     forgotten: tuple[tuple[str, ...], ...]  # ids of the takes that each alarm removed from T

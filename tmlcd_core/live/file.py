@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from tmlcd_core.errors import DataError, TmlcdError
-from tmlcd_core.features.voice import VOICE_EXTRACTORS, VOICE_RATE, Take, restore_take
+from tmlcd_core.features.voice import DEFAULT_VOICE, VOICE_EXTRACTORS, VOICE_RATE, Take, restore_take
 from tmlcd_core.features.voice.take import FULL_SCALE, LONGEST_TAKE
+from tmlcd_core.live.drifts import FAULTS, named_words
+from tmlcd_core.live.expectations import CYCLE
 from tmlcd_core.live.session import (
     FEWEST_WORDS,
     MOST_DRIFTS,
@@ -45,6 +47,8 @@ KEYS: dict[str, tuple[str, ...]] = {  # keys of each kind of event, besides "do"
     "judge": ("take", "word"),
 }
 DRIFT_KEYS: dict[str, tuple[str, ...]] = {
+    "swap": CYCLE[:2],
+    "rotate": CYCLE,
     "class-change": ("old", "new"),
     "new-word": ("word",),
     "cover": (),
@@ -82,7 +86,8 @@ def write_session(session: LiveSession) -> bytes:
 def read_session(data: bytes) -> LiveSession:
     """Return the session of a session file's bytes; an invalid file raises a `DataError` in one sentence.
 
-    All values are validated against the limits of the page; no features and no calibration are computed.
+    All values are validated against the limits of the page; no features and no calibration are computed. If a package
+    of the session's extractor is missing, the session gets the default extractor, and its `notice` says so.
     """
     try:
         log, sounds = _unpack(data)
@@ -201,7 +206,15 @@ def _restore(log: dict[str, Any], sounds: dict[str, bytes]) -> LiveSession:
         raise DataError(f"the session file has invalid learners {shown(learners)}: use another copy")
     settings = LiveSettings(**log["settings"])
     extractor = one_of("extractor", log["extractor"], VOICE_EXTRACTORS)
-    session = LiveSession(words, extractor, learners, settings, whole_number("seed", log["seed"], 0, 2**32))
+    lacking = VOICE_EXTRACTORS[extractor].missing()
+    session = LiveSession(
+        words, DEFAULT_VOICE if lacking else extractor, learners, settings, whole_number("seed", log["seed"], 0, 2**32)
+    )
+    if lacking:
+        session.notice = (
+            f"The extractor “{VOICE_EXTRACTORS[extractor].title}” of this session is not available here ({lacking}). "
+            f"The features of all takes are computed again with “{session.voice.title}”; predictions may differ."
+        )
     for name in takes:
         if not re.fullmatch(r"t[1-9][0-9]{0,6}", name):
             raise DataError(f"the session file has an invalid take name {shown(name)}: use another copy")
@@ -250,9 +263,9 @@ def _events(events: Any, words: list[str], takes: Iterable[str]) -> list[Event]:
         keys = ("kind", *DRIFT_KEYS[event["kind"]]) if do == "drift" else KEYS[do]
         if set(event) != {"do", *keys}:
             raise DataError(f"event {number} of the session file has invalid keys {shown(list(event))}")
-        for key in {"word", "old"} & set(keys):
-            if event[key] not in words:
-                raise DataError(f"event {number} of the session file has the unknown word {shown(event[key])}")
+        for word in named_words(event):
+            if word not in words:
+                raise DataError(f"event {number} of the session file has the unknown word {shown(word)}")
         if "take" in keys:
             if done[event["take"]] != (["say"] if do == "judge" else []):
                 raise DataError(f"event {number} of the session file is not possible: {do} {event['take']}")
@@ -276,10 +289,11 @@ def _events(events: Any, words: list[str], takes: Iterable[str]) -> list[Event]:
 
 
 def _check_drift(event: Event) -> None:
-    from tmlcd_core.live.drifts import FAULTS
-
     if event["kind"] == "class-change" and (clean_name(event["new"]) != event["new"] or event["new"] == event["old"]):
         raise DataError(f"the session file has an invalid change from {shown(event['old'])} to {shown(event['new'])}")
+    cycle = [event[key] for key in CYCLE if key in event]
+    if len(set(cycle)) < len(cycle):
+        raise DataError(f"the session file has a change of places that repeats a word: {shown(cycle)}")
     if event["kind"] == "fault":
         if event["effect"] not in FAULTS:
             raise DataError(f"the session file has the unknown fault {shown(event['effect'])}")

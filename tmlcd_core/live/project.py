@@ -74,24 +74,28 @@ def session_project(
     model = session.through(dict(zip(takes, X, strict=True)), (learner,), settings).model(learner)
     bound = size if learner == "cit" else None
     if bound is not None and len(model) > bound:
-        raise DataError(f"T has {len(model)} takes, but the {device.title} has room for {bound}: choose a larger board")
+        raise DataError(
+            f"T has {len(model)} takes, but the {device.title} can store only {bound}: choose a larger board"
+        )
     firmware = export_firmware(
         model,
         extractor,
         board=device,
         layout=layout,
         store=store,
-        capacity=bound,
+        max_size=bound,
         classes=session.words,
         check=(clips, words),
     )
     on_board = leave_one_out(X, words)
     on_page = leave_one_out(session.voice.transform([session.takes[take] for take in takes]), words)
     remark = (
-        f"The board uses the paper's filter, the page uses “{session.voice.title}”. Leave-one-out accuracy over the "
-        f"{len(takes)} takes: {on_board:.0%} on the board, {on_page:.0%} on the page. "
+        f"The board uses the paper's filter, the page uses “{session.voice.title}”: their accuracies differ. "
+        f"Leave-one-out accuracy over the {len(takes)} takes: {on_board:.0%} on the board, {on_page:.0%} on the page. "
         f"Each clip must begin with the word. {firmware.in_words()}."
     )
+    files = {**firmware.files, "README.md": f"{firmware.files['README.md']}\n## Features\n\n{remark}\n"}
+    firmware = replace(firmware, files=files)
     return SessionProject(firmware, len(model), on_board, on_page, remark)
 
 

@@ -17,9 +17,11 @@ from tmlcd_core.errors import ConfigError, DataError, TmlcdError
 from tmlcd_core.features.voice import DEFAULT_VOICE, VOICE_EXTRACTORS, Take, VoiceExtractor, open_take
 from tmlcd_core.learners import StreamLearner
 from tmlcd_core.live.answers import Answer, Guide, LiveCurve, Outcome
-from tmlcd_core.live.drifts import describe_drift, heard_through, in_force
+from tmlcd_core.live.drifts import describe_drift, heard_through, in_force, named_words
+from tmlcd_core.live.odd_takes import find_odd
 from tmlcd_core.live.settings import LEARNERS, LiveSettings
 from tmlcd_core.live.state import LiveLearner
+from tmlcd_core.live.unknown import largest_distance
 
 FEWEST_WORDS, MOST_WORDS = 2, 10
 LONGEST_NAME = 40  # characters
@@ -76,6 +78,7 @@ class LiveSession:
         self.events: list[Event] = []
         self.seed = seed
         self.number = 0  # takes so far, for the next id
+        self.notice = ""  # what opening the session file has changed, in one or two sentences
         self._X: dict[str, NDArray[np.float32]] = {}
         self._tried: dict[tuple[Any, ...], int] = {}  # taught takes predicted correctly with a fault
         self._live_learners: dict[str, LiveLearner] | None = None
@@ -98,6 +101,8 @@ class LiveSession:
         if extractor is not None and extractor != self.extractor:
             if extractor not in VOICE_EXTRACTORS:
                 raise ConfigError(f"there is no extractor {extractor!r}; there are {', '.join(VOICE_EXTRACTORS)}")
+            if lacking := VOICE_EXTRACTORS[extractor].missing():
+                raise ConfigError(f"the extractor {extractor!r} cannot be used here: {lacking}")
             self.extractor = extractor
             self._X = {}
         if learners is not None:
@@ -127,7 +132,7 @@ class LiveSession:
         for take in [take for take, label in self.labels().items() if label == word]:
             self.drop(take)
         self.words.remove(word)
-        self.events = [event for event in self.events if word not in (event.get("word"), event.get("old"))]
+        self.events = [event for event in self.events if word not in named_words(event)]
 
     def teach(self, word: str, take: Take) -> str:
         """Store a take of a word; return its id."""
@@ -169,6 +174,15 @@ class LiveSession:
         """Return the word of every taught or judged take, by take id."""
         return {event["take"]: event["word"] for event in self.events if event["do"] in ("teach", "judge")}
 
+    def odd_takes(self) -> dict[str, str]:
+        """Return the taught takes that sound like another word, by id, with that word (see `find_odd`)."""
+        taught = {event["take"]: event["word"] for event in self.events if event["do"] == "teach"}
+        if not taught:
+            return {}
+        self._extract(list(taught))
+        odd = find_odd(np.stack([self._X[take] for take in taught]), list(taught.values()))
+        return {list(taught)[number]: word for number, word in odd.items()}
+
     def missing(self) -> str | None:
         """Return a sentence on what is still needed before the first prediction; None if nothing is."""
         late = ("word", "drift") if self.started else ("drift",)  # words added by these events need no take
@@ -195,7 +209,7 @@ class LiveSession:
     # -- test, then train --------------------------------------------------------------------------------------------
 
     def say(self, take: Take) -> Answer:
-        """Store a take and return the prediction of each learner as an `Answer`."""
+        """Store a take and return the prediction of each learner as an `Answer`; nothing is learned from it yet."""
         if lacking := self.missing():
             raise DataError(lacking)
         heard = take
@@ -219,7 +233,8 @@ class LiveSession:
         near = np.linalg.norm(np.stack([self._X[take] for take in stored]) - x, axis=1)
         distances = dict(zip(stored, near.tolist(), strict=True))
         ballots = {name: live_learner.vote(x, distances) for name, live_learner in live_learners.items()}
-        return Answer(identity, self.takes[identity], ballots, time.perf_counter() - began)
+        unknown = self._is_unknown(x)
+        return Answer(identity, self.takes[identity], ballots, unknown, time.perf_counter() - began)
 
     def judge(self, answer: str, word: str) -> Outcome:
         """Give the correct word of an answer: each learner is tested on it, then trained; return the `Outcome`."""
@@ -245,9 +260,10 @@ class LiveSession:
         return None
 
     def begin_drift(self, kind: str, **what: Any) -> Guide:
-        """Start a drift; return the `Guide` with instructions and the expected time of the alarm.
+        """Start a drift; return the `Guide` with instructions and the measured time of the alarm.
 
-        Kinds and their arguments: `class-change` (old, new): `new` is said instead of `old`. `new-word` (word): a word
+        Kinds and their arguments: `swap` (first, second) and `rotate` (first, second, third): words change places, the
+        next one is said for each. `class-change` (old, new): `new` is said instead of `old`. `new-word` (word): a word
         is added. `cover`: a hand covers the microphone. `speaker`: another person speaks. `fault` (effect, strength):
         the session applies an effect to every later take. `end`: ends the drift.
         """
@@ -402,6 +418,13 @@ class LiveSession:
             for event in rest:
                 self._apply(event)
         return self._live_learners
+
+    def _is_unknown(self, x: NDArray[np.float32]) -> bool:
+        """True if x (d,) is too far from every take with a word, also from those that no learner has stored."""
+        taught = {event["take"]: event["word"] for event in self.events if event["do"] == "teach"}
+        limit = largest_distance(self.extractor, np.stack([self._X[take] for take in taught]), list(taught.values()))
+        named = np.stack([self._X[take] for take in self.labels()])
+        return bool(np.linalg.norm(named - x, axis=1).min() > limit)
 
     def _extract(self, takes: list[str]) -> None:
         new = [take for take in takes if take not in self._X]

@@ -1,4 +1,4 @@
-"""Settings of the learners for short live sessions, with their false-alarm rate and detection delay."""
+"""Settings of the learners for short live sessions, with their false-alarm rate."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ RANGES: dict[str, tuple[Any, Any]] = {  # limits of the page's widgets and of se
     "horizon": (20, 200),  # calibration time and memory grow with horizon / batch / false_alarms
     "false_alarms": (0.01, 0.2),
 }
-RUNS = 4_000  # simulated streams for the expected delay
-USUAL = (0.1, 0.9)  # quantiles of the delay that bound the expected interval
+RUNS = 4_000  # simulated streams
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class LiveSettings:
     margin : float
         Minimum distance of v0 from 0 and 1.
     max_size, window : int
-        Maximum size of T (Hybrid) and of the history window W (Active).
+        Bound of |T| (Hybrid) and size of the history window W (Active).
     k, weights : int or "sqrt", str
         Number of neighbours and weights of the kNN. With five takes per word k = 1 is best: accuracy 0.97, against
         0.96 with k = 3 and 0.95 with k = 5, measured on cepstra of the Free Spoken Digit Dataset (not included).
@@ -62,8 +61,8 @@ class LiveSettings:
     Examples
     --------
     >>> settings = LiveSettings()
-    >>> round(settings.h, 1), settings.delay(after=0.3).usual
-    (5.6, (5, 15))
+    >>> round(settings.h, 1), settings.false_alarm_rate() <= 0.05
+    (5.6, True)
     """
 
     batch: int = 5
@@ -93,7 +92,7 @@ class LiveSettings:
         return self.threshold if self.threshold is not None else _calibrated(self)
 
     def detector(self) -> GeneralizedCusum:
-        """Return a new change-detection test with these settings."""
+        """Return a new CUSUM test with these settings."""
         return GeneralizedCusum(
             self.h, self.batch, self.warmup, direction="down", likelihood="binomial", margin=self.margin
         )
@@ -114,28 +113,9 @@ class LiveSettings:
         stable = self.accuracy if accuracy is None else accuracy
         return float((_simulated(self, stable, stable) >= self.h).any(axis=1).mean())
 
-    def delay(self, after: float, before: float | None = None) -> Delay:
-        """Return the simulated detection `Delay` after a drop from `before` (None: `self.accuracy`) to `after`."""
-        crossed = _simulated(self, self.accuracy if before is None else before, after) >= self.h
-        caught = crossed.any(axis=1)
-        if not caught.any():
-            return Delay(float("nan"), (self.horizon, self.horizon), 1.0)
-        answers = (crossed.argmax(axis=1)[caught] + 1) * self.batch
-        low, high = np.quantile(answers, USUAL, method="nearest")
-        return Delay(float(answers.mean()), (int(low), int(high)), float(1 - caught.mean()))
-
     def to_json(self) -> dict[str, Any]:
         """Return the settings as a dict of JSON values."""
         return asdict(self)
-
-
-@dataclass(frozen=True)
-class Delay:
-    """Detection delay from the change to the alarm, in answers."""
-
-    mean: float  # mean over the changes detected within the horizon
-    usual: tuple[int, int]  # 80 % interval
-    missed: float  # share of changes without an alarm within the horizon, 0..1
 
 
 @lru_cache(maxsize=32)

@@ -1,4 +1,4 @@
-"""Comparison of voice extractors: few-shot word accuracy per speaker on a folder of recordings."""
+"""Comparison of voice extractors: few-shot word accuracy on a folder of recordings, same voice and another voice."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,11 @@ from numpy.typing import NDArray
 from tmlcd_core.datasets.folder import FolderSource, printable
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.features.voice import VOICE_EXTRACTORS, Take, open_take
+from tmlcd_core.features.voice.cepstra import mfcc
+from tmlcd_core.features.voice.extractors import trimmed
 from tmlcd_core.knn import TinyKNN
 from tmlcd_core.live.settings import LiveSettings
+from tmlcd_core.optional_packages import require
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.validation import whole_number
 
@@ -26,6 +30,8 @@ SPEAKERS = 20  # default maximum
 MOST_TAKES = 60  # per word and speaker
 EVERYBODY = "all speakers"
 UNNAMED = "one speaker"
+DTW = "mfcc-dtw"  # second opinion: no vectors, but the nearest take by dynamic time warping of its MFCCs
+COMPARED = (*VOICE_EXTRACTORS, DTW)
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,8 @@ class Scores:
     accuracy: float  # mean over speakers of the mean over draws, 0..1
     sd: float  # standard deviation over all draws of all speakers
     speakers: dict[str, float]  # mean over draws, by speaker
-    n_features: int
+    other_voice: float | None  # the same, tested with the takes of another speaker; None with one speaker
+    n_features: int | None  # None without feature vectors
 
 
 @dataclass
@@ -73,7 +80,7 @@ def measure_speakers(
     classes: int = 3,
     draws: int = DRAWS,
     seed: int = 0,
-    extractors: Sequence[str] = tuple(VOICE_EXTRACTORS),
+    extractors: Sequence[str] = COMPARED,
     settings: LiveSettings | None = None,
     most_speakers: int = SPEAKERS,
     progress: Progress = silent,
@@ -81,7 +88,8 @@ def measure_speakers(
     """Compare extractors: train on `shots` takes of each of `classes` words of a speaker, test on the other takes.
 
     Words and takes are drawn `draws` times per speaker, equally for all extractors, with the kNN of a live session.
-    At most `most_speakers` speakers are used. Returns an `ExtractorComparison`.
+    Each draw is also tested on the takes of the same words by another speaker, a different one each time. At most
+    `most_speakers` speakers are used. Returns an `ExtractorComparison`.
     """
     whole_number("shots", shots, 1, 1_000)
     whole_number("classes", classes, 2, 100)
@@ -89,38 +97,105 @@ def measure_speakers(
     whole_number("speakers", most_speakers, 1)
     settings = settings or LiveSettings()
     for name in extractors:
-        if name not in VOICE_EXTRACTORS:
-            raise ConfigError(f"there is no extractor {name!r}; there are {', '.join(VOICE_EXTRACTORS)}")
+        if name not in COMPARED:
+            raise ConfigError(f"there is no extractor {name!r}; there are {', '.join(COMPARED)}")
     source = FolderSource(folder, progress)
     if source.kind != "audio":
         raise DataError(f"{printable(str(folder))!r} holds images; give a folder of recorded words")
     trial = ExtractorComparison(shots, classes, draws, seed)
-    people = _enough(find_speakers(source), trial, most_speakers)
-    scores: dict[str, dict[str, list[float]]] = {name: {} for name in extractors}
-    for number, (speaker, words) in enumerate(people.items()):
-        progress(number, len(people), f"speaker {speaker}")
+    voices = {}
+    for number, (speaker, words) in enumerate(_enough(find_speakers(source), trial, most_speakers).items()):
         takes = _open(words, trial)
         plans = _plans(takes, trial, np.random.default_rng([seed, number]))
-        if not plans:
+        if plans:
+            voices[speaker] = _Voice(takes, plans)
+            trial.tests += sum(len(plan.test) for plan in plans)
+        else:
             trial.remarks.append(f"{speaker}: skipped, too few usable takes")
-            continue
-        every = [take for word in takes for take in takes[word]]
-        for name in extractors:
-            X = VOICE_EXTRACTORS[name].transform(every)
-            scores[name][speaker] = [_accuracy(X, *plan, settings) for plan in plans]
-        trial.tests += sum(len(plan[2]) for plan in plans)
-    progress(len(people), len(people), "speakers")
-    if not any(scores.values()):
+    if not voices:
         raise DataError(
             f"no speaker in {printable(str(folder))!r} has usable takes of {classes} words; check the folder"
         )
-    for name, of in scores.items():
-        means = {speaker: float(np.mean(found)) for speaker, found in of.items()}
-        every_draw = np.concatenate([np.array(found) for found in of.values()])
-        trial.extractors[name] = Scores(
-            float(np.mean(list(means.values()))), float(every_draw.std()), means, VOICE_EXTRACTORS[name].n_features
-        )
+    for number, name in enumerate(extractors):
+        progress(number, len(extractors), name)
+        trial.extractors[name] = _scores(name, voices, settings)
+    progress(len(extractors), len(extractors), "extractors")
     return trial
+
+
+class _Plan(NamedTuple):
+    """One draw: rows of the takes to learn and to test."""
+
+    learn: NDArray[np.intp]
+    test: NDArray[np.intp]
+
+
+class _Voice:
+    """Takes of one speaker, their words (n,), and the draws."""
+
+    def __init__(self, takes: dict[str, list[Take]], plans: list[_Plan]) -> None:
+        self.takes = [take for word in takes for take in takes[word]]
+        self.words = np.array([word for word in takes for _ in takes[word]])
+        self.plans = plans
+
+
+def _scores(name: str, voices: dict[str, _Voice], settings: LiveSettings) -> Scores:
+    """Accuracy of one extractor for the speaker's own voice and, with two speakers or more, for another one."""
+    knn = _dtw if name == DTW else partial(_knn, settings=settings)
+    read = mfcc_sequences if name == DTW else VOICE_EXTRACTORS[name].transform
+    features = {speaker: read(voice.takes) for speaker, voice in voices.items()}
+    people = list(voices)
+    own: dict[str, list[float]] = {}
+    other: list[float] = []
+    for number, (speaker, voice) in enumerate(voices.items()):
+        own[speaker] = []
+        for draw, plan in enumerate(voice.plans):
+            X, words = _rows(features[speaker], plan.learn), voice.words[plan.learn]
+            told = knn(X, words, _rows(features[speaker], plan.test))
+            own[speaker].append(float(np.mean(told == voice.words[plan.test])))
+            if len(people) > 1:
+                stranger = people[(number + 1 + draw % (len(people) - 1)) % len(people)]
+                rows = np.flatnonzero(np.isin(voices[stranger].words, words))
+                if len(rows):
+                    told = knn(X, words, _rows(features[stranger], rows))
+                    other.append(float(np.mean(told == voices[stranger].words[rows])))
+    means = {speaker: float(np.mean(found)) for speaker, found in own.items()}
+    return Scores(
+        float(np.mean(list(means.values()))),
+        float(np.concatenate(list(own.values())).std()),
+        means,
+        float(np.mean(other)) if other else None,
+        None if name == DTW else VOICE_EXTRACTORS[name].n_features,
+    )
+
+
+def _rows(features: Any, rows: NDArray[np.intp]) -> Any:
+    return features[rows] if isinstance(features, np.ndarray) else [features[row] for row in rows]
+
+
+def _knn(
+    X: NDArray[np.float32], words: NDArray[np.str_], tested: NDArray[np.float32], settings: LiveSettings
+) -> NDArray[np.str_]:
+    return TinyKNN(k=settings.k, weights=settings.weights).fit(X, words).predict(tested)
+
+
+def mfcc_sequences(takes: Sequence[Take]) -> list[NDArray[np.float32]]:
+    """Return the MFCCs of each trimmed word, float32 (12, frames), of unit variance in each row."""
+    return [mfcc(trimmed(take)) for take in takes]
+
+
+def _dtw(
+    known: list[NDArray[np.float32]], words: NDArray[np.str_], tested: list[NDArray[np.float32]]
+) -> NDArray[np.str_]:
+    """Word of the known take with the smallest cost of dynamic time warping per step of the path."""
+    require("librosa")
+    from librosa.sequence import dtw
+
+    def cost(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
+        total = dtw(a, b, metric="euclidean", backtrack=False)[-1, -1]
+        return float(total) / (a.shape[1] + b.shape[1])
+
+    return words[[int(np.argmin([cost(a, b) for a in known])) for b in tested]]
 
 
 def _speaker(word: str, path: Path) -> str:
@@ -185,40 +260,23 @@ def _open(words: dict[str, list[Path]], trial: ExtractorComparison) -> dict[str,
     return takes
 
 
-Plan = tuple[
-    NDArray[np.intp], NDArray[np.str_], NDArray[np.intp], NDArray[np.str_]
-]  # training rows and words, test rows and words
-
-
-def _plans(takes: dict[str, list[Take]], trial: ExtractorComparison, rng: np.random.Generator) -> list[Plan]:
+def _plans(takes: dict[str, list[Take]], trial: ExtractorComparison, rng: np.random.Generator) -> list[_Plan]:
     counts = {word: len(of) for word, of in takes.items()}
     starts = dict(zip(counts, np.cumsum([0, *counts.values()])[:-1].tolist(), strict=True))
     usable = [word for word, count in counts.items() if count > min(trial.shots, 1)]
     if len(usable) < trial.classes:
         return []
-    plans: list[Plan] = []
+    plans = []
     for _ in range(trial.draws):
-        learn, tell = [], []
+        learn: list[int] = []
+        test: list[int] = []
         for word in sorted(rng.choice(usable, trial.classes, replace=False).tolist()):
-            rows = starts[word] + rng.permutation(counts[word])
+            rows = (starts[word] + rng.permutation(counts[word])).tolist()
             shots = min(trial.shots, counts[word] - 1)
-            learn += [(row, word) for row in rows[:shots]]
-            tell += [(row, word) for row in rows[shots:]]
-        columns = [np.array(column) for pairs in (learn, tell) for column in zip(*pairs, strict=True)]
-        plans.append((columns[0], columns[1], columns[2], columns[3]))
+            learn += rows[:shots]
+            test += rows[shots:]
+        plans.append(_Plan(np.array(learn), np.array(test)))
     return plans
-
-
-def _accuracy(
-    X: NDArray[np.float32],
-    learn: NDArray[np.intp],
-    words: NDArray[np.str_],
-    tell: NDArray[np.intp],
-    truth: NDArray[np.str_],
-    settings: LiveSettings,
-) -> float:
-    knn = TinyKNN(k=settings.k, weights=settings.weights).fit(X[learn], words)
-    return float(np.mean(knn.predict(X[tell]) == truth))
 
 
 def reasons(skipped: dict[str, str]) -> dict[str, Any]:

@@ -80,7 +80,7 @@ class LiveLearner:
         self.learner.take_in(x[None], [word])
 
     def judge(self, take: str, x: NDArray[np.float32], word: str) -> Verdict:
-        """Test and train the learner on a judged take; x has shape (d,)."""
+        """Test and train the learner on a judged take; x has shape (d,). Return the `Verdict`."""
         learner = self.learner
         before = self.stored()
         self._at[learner.time_ + 1] = [take]
@@ -130,7 +130,7 @@ def running_accuracy(correct: NDArray[np.bool_], taps: int = TAPS) -> NDArray[np
 
 
 def closeness(distances: NDArray[np.float64], labels: NDArray) -> dict[str, float]:
-    """Return the share of each word: its nearest take votes with weight distance^-SHARPNESS.
+    """Return the share of each word, for distances (n,) and words (n,): its nearest take votes by distance^-SHARPNESS.
 
     A kNN with k = 1 has only one vote; the shares measure its confidence.
 

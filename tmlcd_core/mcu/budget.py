@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from tmlcd_core.knn.storage import STORAGE_BYTES
 from tmlcd_core.mcu.boards import BOARDS, Board
 from tmlcd_core.validation import one_of, whole_number
 
@@ -13,7 +14,7 @@ LAYOUTS = {
     "compact": "int16 audio and one int16 decibel plane, coloured inside the convolution",
     "streamed": "the same plane, filled frame by frame: no second of audio is stored",
 }
-STORE_BYTES = {"float32": 4, "int16": 2, "uint8": 1}  # bytes of one feature in T
+STORE_BYTES = STORAGE_BYTES  # bytes of one feature in T
 LEARNERS = ("hybrid", "cit", "active", "static", "incremental")
 
 TAPS = 7 * 7 * 3  # weights of one filter of the stem
@@ -46,13 +47,13 @@ class FirmwareConfiguration:
     filters
         Number of the stem's 64 filters in use; the paper uses one.
     samples
-        Maximum number of stored samples, |T|.
+        Bound of |T|: the maximum number of stored samples.
     layout
         `paper`, `compact` or `streamed`: buffers of audio and spectrogram, see `LAYOUTS`.
     store
         Data type of the features in T: `float32`, `int16` or `uint8`.
     learner
-        `hybrid`, `active` (T and a history window W of the same size), or a learner without change test: `cit`,
+        `hybrid`, `active` (T and a history window W of the same size), or a learner without CUSUM test: `cit`,
         `static`, `incremental`.
     vector
         Length of the feature vector if the input is vectors; None for sound.

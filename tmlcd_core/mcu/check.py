@@ -13,7 +13,7 @@ from tmlcd_core.learners import StreamLearner
 
 MAX_STREAM = 300_000  # bytes of stream.bin, unless one sample of each class needs more
 UNLABELLED = -1
-NAME_END = 128 - 48  # bytes of time and name in a line: TML_LINE of report.h, less the room for the numbers
+NAME_END = 128 - 48  # bytes of time and name in a line: TML_LINE of report.h minus the bytes of the numbers
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Check:
 
 
 def choose(labels: NDArray, sample_bytes: int) -> NDArray[np.intp]:
-    """Return the indices of samples for a stream: all classes in turns, within MAX_STREAM bytes if possible."""
+    """Return indices of samples with labels (n,) for a stream: classes in turns, in MAX_STREAM bytes if possible."""
     most = max(len(np.unique(labels)), MAX_STREAM // (4 + sample_bytes))
     return in_turns(labels)[-most:]
 

@@ -117,16 +117,20 @@ class HostLibrary:
         self.reset()
 
     def reset(self) -> None:
+        """Call tml_reset."""
         self._c.tml_reset()
 
     def observe(self, x: NDArray[np.float32], label: int = -1) -> DeviceStep:
+        """Return the result of tml_observe for x (n_features,) and the code of a label; -1 if unknown."""
         step = self._c.tml_observe(_pointer(np.ascontiguousarray(x, np.float32)), ctypes.c_int32(label))
         return DeviceStep(*(getattr(step, name) for name, _ in _CStep._fields_))
 
     def predict(self, x: NDArray[np.float32]) -> int:
+        """Return the predicted class code of x (n_features,), by tml_predict."""
         return int(self._c.tml_predict(_pointer(np.ascontiguousarray(x, np.float32))))
 
     def statistic(self) -> float:
+        """Return the statistic g, by tml_statistic."""
         return float(self._c.tml_statistic())
 
     def features(self, clip: NDArray[np.int16], n_features: int, chunk: int = 0) -> NDArray[np.float32]:
@@ -193,7 +197,7 @@ class EmulatedBoard:
         for address, data in segments:
             if data:
                 machine.mem_write(address, data)
-        # What no program writes: the stack's deepest use is where this pattern ends.
+        # Fill pattern of unused memory: the deepest use of the stack is where it ends.
         self._stack_bottom = board.ram_origin + board.ram - STACK
         machine.mem_write(self._stack_bottom, b"\xa5" * STACK)
         if count:
@@ -282,7 +286,7 @@ class EmulatedBoard:
         return int(self.machine.reg_read(arm.UC_ARM_REG_R0))
 
     def push_audio(self, clip: NDArray[np.int16]) -> None:
-        """tml_audio_push in pieces, through the free memory behind the variables."""
+        """Call tml_audio_push for a clip, int16 (samples,), in pieces that fit the free memory behind the variables."""
         free = (self.symbols["_ebss"] + 7) & ~7
         data = np.ascontiguousarray(clip, "<i2").tobytes()
         size = min(1024, (self._stack_bottom - free) & ~1)
@@ -292,7 +296,7 @@ class EmulatedBoard:
             self.call("tml_audio_push", free, len(part) // 2)
 
     def stage_instructions(self, clip: NDArray[np.int16], streamed: bool) -> dict[str, int]:
-        """Instructions from a clip to its prediction, stage by stage.
+        """Return the number of instructions of each stage from a clip, int16 (samples,), to its prediction.
 
         A streamed spectrogram is made while the clip is recorded: that part is counted to it. Where the clip
         is stored first, storing it is not counted, as in the paper.

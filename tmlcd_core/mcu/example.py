@@ -1,4 +1,4 @@
-"""A fitted learner to export when nobody has brought one: commands of speech, in a given configuration."""
+"""Example learner for the export: fitted on spoken words, in a given configuration."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 Labelled = tuple[NDArray[np.float32], NDArray]  # clips (n, sample_rate) and their labels (n,)
 
 WORDS = ("yes", "no")
-CLIPS = 50  # per word that is spoken on the spot
-TO_CHECK = 6  # clips per class that are offered for stream.bin
+CLIPS = 50  # clips per word that eSpeak NG speaks
+TO_CHECK = 6  # clips per class for stream.bin
 PACKED = FirmwareConfiguration()  # the pack's features: 22,050 Hz, n_fft = hop = 512, one filter
 
 
 @dataclass(frozen=True)
 class Example:
-    """A Hybrid Tiny kNN, the extractor of its features, words it may meet later, and where its data come from.
+    """Example learner: a Hybrid Tiny kNN, the extractor of its features, words that may appear later, and its source.
 
-    `check` are clips and their labels for the project's `stream.bin`; None if there are none at hand.
+    `check` are clips (n, sample_rate) and their labels (n,) for the project's `stream.bin`; None if there are none.
     """
 
     model: HybridTinyKNN
@@ -43,7 +43,7 @@ class Example:
 
 
 def fit_example(configuration: FirmwareConfiguration, progress: Progress = silent) -> Example:
-    """Fit on the ready-made pack where its features are of this configuration, else on words spoken by eSpeak NG."""
+    """Return an `Example` fitted on the ready-made pack if it has these features, else on words of eSpeak NG."""
     from tmlcd_core.datasets import load_pack
 
     c = configuration
@@ -58,7 +58,7 @@ def fit_example(configuration: FirmwareConfiguration, progress: Progress = silen
 def export_example(
     configuration: FirmwareConfiguration, board: Board, progress: Progress = silent
 ) -> tuple[Firmware, str]:
-    """The example as a C project in exactly this configuration, and where its data come from."""
+    """Return the example as a C project (`Firmware`) in exactly this configuration, and the source of its data."""
     from tmlcd_core.mcu.export import export_firmware
 
     example = fit_example(configuration, progress)
@@ -76,10 +76,11 @@ def export_example(
 
 
 def fit_in_turns(X: NDArray[np.float32], y: NDArray, max_size: int) -> HybridTinyKNN:
-    """A Hybrid Tiny kNN whose T has the classes in turns: errors evict its oldest samples, and so all classes alike.
+    """Return a Hybrid Tiny kNN fitted on X (n, d) and y (n,), with the classes in turns in T.
 
-    Hart's algorithm keeps many of the first samples and few of an easy class, so the classes take turns again after
-    it. No class is lost before fewer initial samples are left than there are classes.
+    T drops its oldest samples first, so in this order it loses samples of all classes alike. Hart's algorithm keeps
+    many of the first samples and few of an easy class; therefore the samples that it keeps are reordered too. No class
+    is lost while T has at least as many initial samples as classes.
 
     Examples
     --------
@@ -99,12 +100,12 @@ def fit_in_turns(X: NDArray[np.float32], y: NDArray, max_size: int) -> HybridTin
 
 
 def clips_of(data: Dataset, sample_rate: int) -> Labelled:
-    """The first clips of each class of a loaded dataset, with their labels: for `stream.bin`."""
+    """Return the first clips of each class of a dataset, shape (n, sample_rate), and their labels (n,)."""
     from tmlcd_core.features.audio import make_clip
 
     source = data.source
     if source is None or source.sample_rate is None:
-        raise DataError(f"{data.name} has no clips at hand: load it from a source of sound")
+        raise DataError(f"{data.name} has no clips: load a dataset of sound")
     rows = np.concatenate([np.flatnonzero(data.y == label)[:TO_CHECK] for label in data.classes])
     clips = [
         make_clip(source.media(label, [index])[0], source.sample_rate, sample_rate)

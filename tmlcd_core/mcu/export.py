@@ -19,9 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.detectors import GeneralizedCusum
+from tmlcd_core.detectors.cusum import LOGARITHM
 from tmlcd_core.errors import ConfigError, DataError, ExportError
 from tmlcd_core.features import Extractor
 from tmlcd_core.knn import TinyKNN
+from tmlcd_core.knn.storage import VALUE_RANGE, grid_of, quantise
 from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, StreamLearner
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
 from tmlcd_core.mcu.boards import BOARDS, Board, find_board
@@ -49,9 +51,6 @@ LEARNER_NAMES: dict[type, str] = {
 LAYOUT_CODES = {"paper": "TML_PAPER", "compact": "TML_COMPACT", "streamed": "TML_STREAMED"}
 STORE_CODES = {"float32": "TML_FLOAT32", "int16": "TML_INT16", "uint8": "TML_UINT8"}
 C_TYPES = {"float32": "float", "int16": "int16_t", "uint8": "uint8_t"}
-VALUE_RANGE = {"int16": (-32_767, 32_767), "uint8": (0, 255)}
-# Later samples may lie outside the range of T: the representable range is this factor times larger.
-HEADROOM = {"int16": 2.0, "uint8": 1.25}
 
 # The README's paragraph on stream.bin, with and without one.
 STREAM = """\
@@ -63,10 +62,10 @@ This project has no samples: create `stream.bin` in the format of `stream.h`, an
 Without them `make check` and `make run` stop with exit code 2."""
 
 PACKAGE = "tmlcd-core"  # its name in pyproject.toml
-LICENCES = ("LICENSE", "NOTICE")  # the wheel has them beside its metadata, the repository at its top
+LICENCES = ("LICENSE", "NOTICE")  # in the wheel's metadata folder, and at the top of the repository
 
 MAX_CLASSES = 255  # a label is one byte
-MAX_CLASSES_BY_DISTANCE = 127  # votes are counted on the stack, here in doubles: as many bytes as 255 of 32 bits
+MAX_CLASSES_BY_DISTANCE = 127  # votes are on the stack: 127 doubles need as many bytes as 255 integers of 32 bits
 MAX_COUNT = 65_535  # batch and warm-up are counted in 16 bits
 MAX_UINT8_FEATURES = (2**32 - 1) // 255**2  # a squared distance between uint8 vectors must fit 32 bits
 GRID_SPACING = 0.01  # of the candidate accuracies: 100 of them
@@ -96,8 +95,8 @@ FOR_TESTS = ("cusum.h", "cusum.c")
 CANNOT_EXPORT: dict[str, str] = {
     "kind": "A {value} has no C counterpart: export " + ", ".join(t.__name__ for t in LEARNER_NAMES),
     "not fitted": "This {value} is not fitted: call fit with the initial samples first",
-    "unbounded": "This {value} has no bound on |T|, and a device has no heap: give max_size or capacity",
-    "too large": "T holds {value:,} samples, more than the {bound:,} to reserve: raise max_size or capacity",
+    "unbounded": "This {value} has no bound on |T|, and a device has no heap: give max_size",
+    "too large": "T holds {value:,} samples, more than the {bound:,} to reserve: raise max_size",
     "detector": "The detector {value} is not supported by the C code: leave it out to use the CUSUM test",
     "grid": "Candidate accuracies with spacing {value} are not supported by the C code: use spacing=0.01",
     "probability": "add_probability={value!r} is not supported by the C code: use 1.0",
@@ -108,6 +107,7 @@ CANNOT_EXPORT: dict[str, str] = {
     "n_fft": "n_fft={value} is not a power of two from 16 to 8192: choose 128, 256 or 512",
     "extractor": "The extractor gives {value:,} features, the model has {bound:,}: pass its own extractor",
     "overflow": "A distance of {value:,} uint8 features may overflow 32 bits: use store='int16'",
+    "storage": "The model stores {value}, not {store}: leave out store, or fit it with storage='float32'",
     "range": "Features from {value:g} to {bound:g} cannot be scaled to {store}: use store='float32'",
     "fused": "The fused colour table needs sound in the layout 'compact' or 'streamed': use fused=False",
     "memory": "{value} needs {needed:,} bytes of RAM and the {board} has {bound:,}: {advice}",
@@ -214,7 +214,7 @@ def export_firmware(
     board: str | Board = "stm32f401",
     layout: str = "streamed",
     store: str = "auto",
-    capacity: int | None = None,
+    max_size: int | None = None,
     classes: Sequence[Any] = (),
     fused: bool | None = None,
     check: tuple[ArrayLike, ArrayLike] | None = None,
@@ -225,7 +225,7 @@ def export_firmware(
     ----------
     model
         A fitted HybridTinyKNN, ActiveTinyKNN, CondensingInTime, TinyKNN or kNN baseline. Its current T is exported;
-        on the device these samples have time 0, and the warm-up of the change test starts again.
+        on the device these samples have time 0, and the warm-up of the CUSUM test starts again.
     extractor
         Extractor of the model's features; None if the input is vectors.
     board
@@ -234,10 +234,10 @@ def export_firmware(
         `streamed`, `compact` or `paper`; see `LAYOUTS`.
     store
         Data type of T: `float32`, `int16`, `uint8`, or `auto` for the first of them that fits the board.
-    capacity
-        Maximum |T| on the device; the model's own bound if None.
+    max_size
+        Bound of |T| on the device; the model's bound if None.
     classes
-        Additional labels that may appear on the device.
+        Additional classes that may appear on the device.
     fused
         Precompute the products of colours and filter: 50 KB of flash per filter, about half of the instructions.
         If None, used where possible and if half of the flash remains free.
@@ -257,7 +257,7 @@ def export_firmware(
     """
     device = board if isinstance(board, Board) else find_board(board)
     learner = _learner(model)
-    size = _capacity(model, capacity)
+    size = _bound(model, max_size)
     known = _classes(model, classes)
     labels = tuple(str(label) for label in known.tolist())
     detector = _detector(model, learner)
@@ -265,10 +265,10 @@ def export_firmware(
     if extractor is not None:
         sound = _sound(model, extractor)
     wanted = FirmwareConfiguration(samples=size, layout=layout, learner=learner, **sound)
-    configuration = _choose_store(wanted, store, device)
+    configuration = _choose_store(wanted, _stored_as(model, store), device)
     fused = _choose_fused(configuration, fused, device)
     _check_memory(configuration, fused, device)
-    offset, scale = grid_of(model.samples_, configuration.store, sound=extractor is not None)
+    offset, scale = _grid(model, configuration)
     files = {name: _source(name) for name in ALWAYS}
     files |= {name: _source(name) for name in FOR_SOUND if extractor is not None}
     files |= {name: _source(name) for name in FOR_TESTS if detector is not None}
@@ -306,7 +306,7 @@ def export_firmware(
 _NOT_CORE = {"stream.c", "report.c", "host.c", "firmware.c", "board_io.c", "startup.c"}
 
 
-# -- what is to be exported ----------------------------------------------------------------------
+# -- the model -----------------------------------------------------------------------------------
 
 
 def _learner(model: Any) -> str:
@@ -320,17 +320,15 @@ def _learner(model: Any) -> str:
     return name
 
 
-def _capacity(model: Any, capacity: int | None) -> int:
-    bound = getattr(model, "window", model.max_size)
-    if LEARNER_NAMES[type(model)] == "static":
-        bound = len(model)
-    if capacity is None:
-        capacity = bound
-    elif bound is not None and capacity != bound:
-        raise ConfigError(f"capacity={capacity!r} differs from the model's own bound of {bound}: omit it")
-    if capacity is None:
+def _bound(model: Any, max_size: int | None) -> int:
+    bound = len(model) if LEARNER_NAMES[type(model)] == "static" else model.bound_
+    if max_size is None:
+        max_size = bound
+    elif bound is not None and max_size != bound:
+        raise ConfigError(f"max_size={max_size!r} differs from the model's bound {bound}: omit it")
+    if max_size is None:
         raise _refuse("unbounded", value=type(model).__name__)
-    size = FirmwareConfiguration(samples=capacity).samples
+    size = FirmwareConfiguration(samples=max_size).samples
     if len(model) > size:
         raise _refuse("too large", value=len(model), bound=size)
     return size
@@ -374,6 +372,15 @@ def _sound(model: Any, extractor: Extractor) -> dict[str, int]:
     return {name: getattr(extractor, name) for name in names} | {"filters": len(extractor.filters)}
 
 
+def _stored_as(model: Any, store: str) -> str:
+    """The data type of T: the model's own if it stores integers, so that the device makes the model's decisions."""
+    if model.storage == "float32":
+        return store
+    if store not in ("auto", model.storage):
+        raise _refuse("storage", value=model.storage, store=store)
+    return model.storage
+
+
 def _choose_store(wanted: FirmwareConfiguration, store: str, board: Board) -> FirmwareConfiguration:
     """`wanted` with the data type of T; "auto" is the most precise one that fits, or the smallest if none does."""
     choices = list(STORE_BYTES) if store == "auto" else [store]
@@ -407,47 +414,31 @@ def _check_memory(configuration: FirmwareConfiguration, fused: bool, board: Boar
         raise _refuse("flash", value=what, needed=needed, board=board.title, bound=board.flash)
 
 
-def grid_of(T: NDArray[np.float32], store: str, sound: bool) -> tuple[float, float]:
-    """Return offset and scale of the integer representation of T's features, exact in float32."""
-    if store == "float32":
-        return 0.0, 1.0
-    lowest, highest = VALUE_RANGE[store]
-    low, high = float(T.min()), float(T.max())
-    room = (HEADROOM[store] - 1) * (high - low or 1.0)
-    if sound:
-        low, high = 0.0, high + room  # the ReLU gives no negative values
-    else:
-        low, high = low - room / 2, high + room / 2
-    scale = (highest - lowest) / (high - low or 1.0)
-    with np.errstate(over="ignore"):
-        grid = float(np.float32(low - lowest / scale)), float(np.float32(scale))
-    if not np.isfinite(grid).all():
-        raise _refuse("range", value=T.min(), bound=T.max(), store=store)
-    return grid
-
-
-def quantise(X: NDArray[np.float32], store: str, offset: float, scale: float) -> NDArray[np.float32]:
-    """Return X rounded to the stored type, with the C code's single-precision arithmetic."""
-    X = np.asarray(X, np.float32)
-    if store == "float32":
-        return X
-    lowest, highest = VALUE_RANGE[store]
-    values = np.clip((X - np.float32(offset)) * np.float32(scale), np.float32(lowest), np.float32(highest))
-    return np.trunc(values + np.where(values < 0, np.float32(-0.5), np.float32(0.5)))
+def _grid(model: Any, c: FirmwareConfiguration) -> tuple[float, float]:
+    """Offset and scale of the stored integers: the model's own, or from the range of T."""
+    if model.storage != "float32":
+        return model.grid_
+    try:
+        return grid_of(model.samples_, c.store, nonnegative=c.vector is None)
+    except ConfigError:
+        raise _refuse("range", value=model.samples_.min(), bound=model.samples_.max(), store=c.store) from None
 
 
 # -- expected output ----------------------------------------------------------------------------
 
 
+def _stored(model: Any, c: FirmwareConfiguration, offset: float, scale: float) -> NDArray[np.float32]:
+    """T as the device stores it, float32 (|T|, d)."""
+    return model.stored_ if model.storage != "float32" else quantise(model.samples_, c.store, offset, scale)
+
+
 def twin_of(model: Any, c: FirmwareConfiguration, offset: float, scale: float) -> StreamLearner:
     """Return a Python learner with the device's decisions on quantised samples: T as stored there, all with time 0."""
-    settings = {name: value for name, value in model.get_params(deep=False).items() if name != "condense"}
+    bound = {"window" if c.learner == "active" else "max_size": c.samples, "max_bytes": None}
+    settings = model.get_params(deep=False) | bound | {"storage": "float32", "condense": False}
     twin: Any
-    if c.learner == "static":
-        twin = StaticKNN(model.k, model.weights)
-    else:
-        twin = type(model)(**settings | ({} if c.learner == "active" else {"max_size": c.samples}), condense=False)
-    twin.fit(quantise(model.samples_, c.store, offset, scale), model.labels_)
+    twin = StaticKNN(model.k, model.weights) if c.learner == "static" else type(model)(**settings)
+    twin.fit(_stored(model, c, offset, scale), model.labels_)
     twin.condense = model.condense  # Active condenses at its alarms
     return twin
 
@@ -547,7 +538,7 @@ def _config(
         ]
     if detector is not None:
         defines += [
-            ("", "the change test"),
+            ("", "the CUSUM test"),
             ("TML_THRESHOLD", min(detector.threshold, sys.float_info.max).hex()),  # C99 has no constant for infinity
             ("TML_BATCH", detector.batch),
             ("TML_WARMUP", detector.warmup),
@@ -556,6 +547,7 @@ def _config(
             ("TML_MARGIN", detector.margin.hex()),
             ("TML_DOWN", int(detector.direction == "down")),
             ("TML_BINOMIAL", int(detector.likelihood == "binomial")),
+            ("TML_LOGARITHM", LOGARITHM.get(detector.likelihood, 0.0)),
             ("TML_CONDENSE", int(bool(model.condense))),
         ]
     lines = [f"\n/* {value} */" if not name else f"#define {name} {value}" for name, value in defines]
@@ -566,7 +558,7 @@ def _config(
 def _constants(
     model: Any, c: FirmwareConfiguration, classes: NDArray, tables: Tables, offset: float, scale: float
 ) -> str:
-    T = quantise(model.samples_, c.store, offset, scale)
+    T = _stored(model, c, offset, scale)
     codes = np.searchsorted(classes, model.labels_)
     names = ",\n    ".join(_string(str(label)) for label in classes.tolist())
     parts = [

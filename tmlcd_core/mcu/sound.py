@@ -1,7 +1,7 @@
-"""NumPy twin of the exported feature extractor: its tables and the C code's exact float32 arithmetic.
+"""NumPy version of the exported feature extractor: its tables and the C code's exact float32 arithmetic.
 
-Sums are in the order of the C code and nothing is fused, so the features are those of the board to the last bit;
-`Extractor.transform` is librosa's arithmetic and differs from it by a colour step here and there.
+Sums have the order of the C code, without fused multiply-add, so the features equal those of the board bit by bit.
+`Extractor.transform` uses librosa's arithmetic; a few cells of the spectrogram differ by one colour level.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from tmlcd_core.errors import ConfigError
 from tmlcd_core.features import Extractor
 from tmlcd_core.features.stem import load_stem
 from tmlcd_core.mcu.budget import FirmwareConfiguration
 
 FULL_SCALE = 32_768  # of int16 samples
-SMALLEST_POWER = np.float32(1e-10)  # as in spectrogram.c, and so are those below
+SMALLEST_POWER = np.float32(1e-10)  # this and the constants below as in spectrogram.c
 DB_PER_OCTAVE = np.float32(3.01029996)
 TOP_DB = 80
 DB_UNITS = 256  # steps of an int16 decibel
@@ -26,15 +27,17 @@ Tables = Mapping[str, NDArray[np.float32]]
 
 
 def sound_tables(c: FirmwareConfiguration, extractor: Extractor, fused: bool) -> Tables:
-    """The extractor's constants in float32, by the name they have in the C code after `tml_`.
+    """Return the extractor's constants in float32 by name; the C code has the prefix `tml_`.
 
     `window` (n_fft,), `twiddle` (n_fft / 2, 2) and `bias` (filters,); then `fused` (filters, 49, 256), or `viridis`
     (256, 3) and `filter` (filters, 49, 3).
     """
+    if extractor.norm != "imagenet":
+        raise ConfigError(f"norm={extractor.norm!r} has no C code: export with norm='imagenet'")
     i = np.arange(c.n_fft)
     window = 0.5 - 0.5 * np.cos(2 * np.pi * i / c.n_fft)
     if c.layout != "paper":
-        window = window / FULL_SCALE  # int16 samples; a power of two, so no digit changes
+        window = window / FULL_SCALE  # int16 samples; scaling by a power of two is exact
     angles = 2 * np.pi * i[: c.n_fft // 2] / c.n_fft
     kernels, bias = load_stem().folded(extractor.filters)
     taps = kernels.reshape(len(kernels), 3, KERNEL**2).transpose(0, 2, 1)  # filter, place, colour
@@ -48,7 +51,7 @@ def sound_tables(c: FirmwareConfiguration, extractor: Extractor, fused: bool) ->
 
 
 def as_int16(clips: NDArray[np.floating]) -> NDArray[np.int16]:
-    """Return clips in -1..1 as int16 samples, in the same shape."""
+    """Return clips (n, samples) in -1..1 as int16 samples."""
     return np.rint(clips * FULL_SCALE).clip(-FULL_SCALE, FULL_SCALE - 1).astype(np.int16)
 
 
@@ -156,7 +159,7 @@ def _stem(levels: NDArray[np.intp], c: FirmwareConfiguration, tables: Tables) ->
 
 
 def _contribution(tables: Tables, number: int, tap: int) -> NDArray[np.float32]:
-    """What each level adds through a tap of a filter, shape (256,)."""
+    """Contribution of each level at one tap of a filter, shape (256,)."""
     if "fused" in tables:
         return tables["fused"][number, tap]
     products = tables["viridis"] * tables["filter"][number, tap]

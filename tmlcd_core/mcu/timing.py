@@ -96,7 +96,7 @@ def _vectors(rng: np.random.Generator, y: NDArray, d: int) -> NDArray[np.float32
 
 
 def _dearest(device: EmulatedBoard, rng: np.random.Generator, d: int) -> int:
-    """Predict and learn until the change test raises an alarm; return the maximum instructions of a sample."""
+    """Predict and learn until the CUSUM test raises an alarm; return the maximum instructions of a sample."""
     x, result = device.symbols["features"], (device.symbols["_ebss"] + 7) & ~7
     device.call("tml_reset")
     costs = []
@@ -134,7 +134,7 @@ def time_rows(cases: Sequence[Case] = CASES) -> list[TimeRow]:
     for case in cases:
         board, paper = BOARDS[case.board], printed[case.board]
         own = case.name.startswith("paper")
-        told = {
+        milliseconds = {
             "spectrogram": f"{paper.spectrogram}",
             "features": f"{paper.features}",
             "knn_10": f"{paper.knn_10}",
@@ -144,6 +144,6 @@ def time_rows(cases: Sequence[Case] = CASES) -> list[TimeRow]:
         for field in fields(Instructions):
             n = getattr(MEASURED[case], field.name)
             one_cycle = n / board.mhz / 1000
-            printed_ms = told[field.name] if own else ""
+            printed_ms = milliseconds[field.name] if own else ""
             rows.append(TimeRow(board.title, case.name, field.name, n, one_cycle, one_cycle * board.cpi, printed_ms))
     return rows

@@ -17,11 +17,9 @@ class Published(NamedTuple):
 NAMES = {
     "svm": "SVM",
     "nn-fc1-static": "NN-FC1",
-    "nn-fc1-centred": "NN-FC1, centred",
     "static": "kNN",
     "condensed": "kNN + C",
 }
-BESIDE = {"nn-fc1-centred": "nn-fc1-static"}  # additional row, and the published row to compare it with
 
 TABLE_1: dict[str, dict[str, dict[int, Published]]] = {
     "speech": {

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tmlcd_core.experiments.evaluation import Spread, spread
 from tmlcd_core.experiments.results import Results, write_text
-from tmlcd_core.paper.claims import Claim, Finding
+from tmlcd_core.paper.claims import CLAIMS, MAIN_THRESHOLD, Judged
 from tmlcd_core.paper.configurations import TABLE_LEARNERS, PaperConfiguration
-from tmlcd_core.paper.published import BESIDE, NAMES, TABLE_1
+from tmlcd_core.paper.published import NAMES, TABLE_1
+from tmlcd_core.paper.verdicts import Finding
 
 _LATEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "|": r"\textbar{}", "±": r"$\pm$"}
 _LATEX |= {"<": r"$<$", ">": r"$>$", "µ": r"$\mu$"}
@@ -52,69 +53,95 @@ def _latex(cell: str) -> str:
 
 
 TABLE_HEAD = (
-    "data", "classes", "classifier", "accuracy", "accuracy std", "paper", "difference",
-    "samples", "samples std", "paper's samples", "samples difference", "note",
+    "data", "classes", "classifier", "paper", "paper std", "accuracy", "accuracy std", "difference",
+    "code accuracy", "code accuracy std", "code difference", "paper's samples", "paper's samples std",
+    "samples", "samples std", "code samples", "code samples std", "note",
 )  # fmt: skip
 
 
-def table_1(results: Results, configurations: Sequence[PaperConfiguration]) -> list[list[Any]]:
-    """Return the rows of Table 1 with the paper's values, in the columns of `TABLE_HEAD`."""
+def table_1(
+    results: Results, printed: Sequence[PaperConfiguration], code: Sequence[PaperConfiguration], note: str = ""
+) -> list[list[Any]]:
+    """Return the rows of Table 1 with the paper's values, in the columns of `TABLE_HEAD`.
+
+    `printed` and `code` are the same configurations in the two variants; `note` describes the image data.
+    """
     rows: list[list[Any]] = []
-    for one in configurations:
+    for one, other in zip(printed, code, strict=True):
         experiment = one.experiment
-        classes = experiment.classes
-        speech = experiment.data == "speech"
+        images = experiment.data != "speech"
+        train = results.runs(experiment)[0].scenario.train
         for learner in TABLE_LEARNERS:
-            metrics = results.metrics(experiment, learner)
-            accuracy, size = spread([m.accuracy for m in metrics]), spread([m.final_size for m in metrics])
-            paper = TABLE_1["speech" if speech else "images"][BESIDE.get(learner, learner)][classes]
+            paper = TABLE_1["images" if images else "speech"][learner][experiment.classes]
+            accuracy, size = _measures(results, one, learner)
+            code_accuracy, code_size = _measures(results, other, learner)
             rows.append(
                 [
-                    experiment.data,
-                    classes,
+                    Path(experiment.data).name,
+                    experiment.classes,
                     NAMES[learner],
+                    paper.accuracy,
+                    paper.accuracy_std,
                     round(accuracy.mean, 4),
                     round(accuracy.std, 4),
-                    paper.accuracy,
                     round(accuracy.mean - paper.accuracy, 4),
+                    round(code_accuracy.mean, 4),
+                    round(code_accuracy.std, 4),
+                    round(code_accuracy.mean - paper.accuracy, 4),
+                    paper.size,
+                    paper.size_std,
                     round(size.mean, 2),
                     round(size.std, 2),
-                    paper.size,
-                    round(size.mean - paper.size, 2),
-                    "; ".join(_notes(one, learner, results.runs(experiment)[0].scenario.train)),
+                    round(code_size.mean, 2),
+                    round(code_size.std, 2),
+                    f"{note}; {train} initial samples per class" if images else "",
                 ]
             )
     return rows
 
 
-def _notes(one: PaperConfiguration, learner: str, train: int) -> Iterator[str]:
-    if one.experiment.data != "speech":
-        yield f"another dataset: the paper's is ImageNet, 100 per class; {train} per class here"
-    if learner in BESIDE:
-        yield f"a row of ours, beside the paper's {NAMES[BESIDE[learner]]}"
+def _measures(results: Results, one: PaperConfiguration, learner: str) -> tuple[Spread, Spread]:
+    """Accuracy and stored samples of a learner over the runs."""
+    metrics = results.metrics(one.experiment, learner)
+    return spread([m.accuracy for m in metrics]), spread([m.final_size for m in metrics])
 
 
-CLAIM_HEAD = ("claim", "section", "statement", "rule", "measured", "verdict")
+def claim_head(thresholds: Sequence[float]) -> list[str]:
+    """Return the columns of the claims; those of the code's verdict at each alarm level h of Hybrid come last."""
+    head = ["claim", "section", "statement", "rule", "measured", "measured_code", "verdict_printed", "verdict_code"]
+    return head + [f"verdict_code_h{threshold:g}" for threshold in thresholds]
 
 
-def claim_rows(found: Sequence[tuple[Claim, Finding]]) -> list[list[str]]:
-    """Return the rows of the claims, in the columns of `CLAIM_HEAD`."""
+def claim_rows(printed: Judged, code: Mapping[float, Judged]) -> list[list[str]]:
+    """Return the rows of the claims, in the columns of `claim_head(code)`; `code` is by alarm level h of Hybrid."""
+    main = code[MAIN_THRESHOLD]
     return [
         [
             claim.key,
             claim.section,
             claim.statement,
             claim.rule,
-            "; ".join(f"{case}: {_measured(value)}" for case, value in finding.values.items()),
-            verdict(finding),
+            _listed(printed.findings[claim.key]),
+            _listed(main.findings[claim.key]),
+            printed.findings[claim.key].verdict,
+            main.findings[claim.key].verdict,
+            *(judged.findings[claim.key].verdict for judged in code.values()),
         ]
-        for claim, finding in found
+        for claim in CLAIMS
     ]
 
 
-def verdict(finding: Finding) -> str:
-    """Return the verdict on a claim as text."""
-    return "holds" if finding.holds else "does not hold"
+def counted(judged: Judged) -> str:
+    """Return the number of claims by verdict in words."""
+    n = judged.count
+    return (
+        f"{n.holds} of {len(judged.findings)} claims hold, {n.does_not_hold} do not hold, {n.too_close} are too close "
+        f"to call; {n.true} rules are true of the means (95 % interval: {n.low} to {n.high})"
+    )
+
+
+def _listed(finding: Finding) -> str:
+    return "; ".join(f"{case}: {_measured(value)}" for case, value in finding.values.items())
 
 
 def _measured(value: Spread) -> str:

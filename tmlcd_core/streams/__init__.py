@@ -2,6 +2,7 @@
 
 from tmlcd_core.streams.drifts import DRIFTS, DriftDetails, DriftKind, make_scenario, register_drift
 from tmlcd_core.streams.feature_pools import DatasetPool, FeaturePool, SourcePool
+from tmlcd_core.streams.recordings import FolderRecording, Recording
 from tmlcd_core.streams.scenario import (
     ClassAdded,
     ClassChange,
@@ -16,6 +17,7 @@ from tmlcd_core.streams.scenario import (
 )
 from tmlcd_core.streams.stream import Stream, compose
 from tmlcd_core.streams.synthetic import SyntheticStream, gaussian_stream, hyperplane_stream, sea_stream
+from tmlcd_core.streams.tables import TableRecording
 
 __all__ = [
     "DRIFTS",
@@ -28,14 +30,17 @@ __all__ = [
     "DriftDetails",
     "DriftKind",
     "FeaturePool",
+    "FolderRecording",
     "LabelsSwapped",
     "Noise",
     "Origin",
+    "Recording",
     "Return",
     "Scenario",
     "SourcePool",
     "Stream",
     "SyntheticStream",
+    "TableRecording",
     "compose",
     "gaussian_stream",
     "hyperplane_stream",

@@ -28,14 +28,26 @@ PER_CLASS = 1500  # samples of each class in a stream: 750 before and 750 after 
 
 @dataclass(frozen=True)
 class DriftDetails:
-    """Options of a drift: the new class (None: drawn at random), the noise effect and its strength (0..1)."""
+    """Options of a drift.
+
+    Parameters
+    ----------
+    new : str or None
+        Class that appears; drawn at random if None.
+    effect, strength : str, float
+        Noise effect and its strength (0..1).
+    affected : int
+        Number of classes that change or swap their labels; 0 for the default of the drift.
+    """
 
     new: str | None = None
     effect: str = VERY_NOISY
     strength: float = 1.0
+    affected: int = 0
 
 
 Part = Callable[..., Drift]  # returns one drift of a scenario, given `at` and `over`
+Parts = Sequence[Part | Sequence[Part]]  # in the order of time; a sequence of parts takes place at the same time
 
 
 @dataclass(frozen=True)
@@ -51,21 +63,32 @@ class DriftKind:
     about : str
         One-line description.
     parts : callable
-        Function of `DriftDetails` that returns the drifts in order, each as a callable of `at` and `over`. The first
-        one starts where the experiment sets it; the others divide the rest of the stream evenly.
+        Function of `DriftDetails` that returns the drifts in order, each as a callable of `at` and `over`, or as a
+        list of callables if several take place at the same time. The first one starts where the experiment sets it;
+        the others divide the rest of the stream evenly.
     disturbs : bool
         True if it changes the sounds or images themselves, so that it is not available for vectors.
+    affects : int
+        Number of classes that it affects by default, if `DriftDetails.affected` can change it; 0 otherwise.
     """
 
     name: str
     title: str
     about: str
-    parts: Callable[[DriftDetails], Sequence[Part]]
+    parts: Callable[[DriftDetails], Parts]
     disturbs: bool = False
+    affects: int = 0
 
 
-def _class_change(details: DriftDetails) -> Part:
-    return partial(ClassChange, new=details.new)
+def _class_change(details: DriftDetails) -> list[Part]:
+    """Changes of the first classes at the same time; the given new class replaces the first one."""
+    others = [partial(ClassChange, place=place) for place in range(1, details.affected)]
+    return [partial(ClassChange, new=details.new), *others]
+
+
+def _labels_swapped(details: DriftDetails) -> list[Part]:
+    """Rotation of the first labels, as simultaneous swaps of neighbours; two labels by default."""
+    return [partial(LabelsSwapped, place=place) for place in range(max(1, details.affected - 1))]
 
 
 def _noise(details: DriftDetails) -> Part:
@@ -80,6 +103,7 @@ DRIFTS: dict[str, DriftKind] = {
             "A class changes",
             "another class replaces one of the classes, as in the paper",
             lambda details: [_class_change(details)],
+            affects=1,
         ),
         DriftKind(
             "noise",
@@ -96,13 +120,18 @@ DRIFTS: dict[str, DriftKind] = {
         ),
         DriftKind("class-removed", "A class disappears", "a class is removed", lambda details: [ClassRemoved]),
         DriftKind(
-            "labels-swapped", "Two labels swap", "two classes exchange their labels", lambda details: [LabelsSwapped]
+            "labels-swapped",
+            "Two labels swap",
+            "two classes exchange their labels",
+            lambda details: [_labels_swapped(details)],
+            affects=2,
         ),
         DriftKind(
             "recurring",
             "Change and back again",
             "a class changes; later the first concept returns",
             lambda details: [_class_change(details), Return],
+            affects=1,
         ),
         DriftKind(
             "several",
@@ -137,6 +166,16 @@ def drift_kind(name: str) -> DriftKind:
     if name not in DRIFTS:
         raise ConfigError(f"there is no drift {name!r}; there are {', '.join(DRIFTS)}")
     return DRIFTS[name]
+
+
+def check_affected(kind: DriftKind, affected: int, classes: int) -> None:
+    """Raise a `ConfigError` unless a drift of this kind can affect so many of the classes; 0 is its default."""
+    if affected and not kind.affects <= affected <= classes:
+        raise ConfigError(
+            f"the drift {kind.name!r} cannot affect {affected} of {classes} classes; "
+            f"choose {kind.affects} to {classes}",
+            remedy={"affected": min(max(affected, kind.affects), classes)},
+        )
 
 
 def make_scenario(
@@ -176,15 +215,20 @@ def make_scenario(
     >>> scenario = make_scenario("class-change", classes=3)
     >>> scenario.length, scenario.changes
     (4500, (2250,))
+    >>> make_scenario("class-change", classes=3, details=DriftDetails(affected=2)).classes_needed
+    5
     """
-    parts = drift_kind(drift).parts(details or DriftDetails())
+    kind, details = drift_kind(drift), details or DriftDetails()
     start = Concept(classes, tuple(words))  # type: ignore[arg-type]
+    check_affected(kind, details.affected, start.size)
+    parts = kind.parts(details)
     length = whole_number("per_class", per_class, 1) * start.size
     first = min(max(1, round(real_number("at", at, 0.0, 1.0) * length)), length - 1)
     bounds = [first + (length - first) * i // max(len(parts), 1) for i in range(len(parts) + 1)]
     lasts = real_number("over", over, 0.0, 1.0)
     steps = [
-        part(begin, over=int(lasts * (end - begin)))
+        one(begin, over=int(lasts * (end - begin)))
         for part, (begin, end) in zip(parts, pairwise(bounds), strict=False)
+        for one in (part if isinstance(part, Sequence) else [part])
     ]
     return Scenario((start, *steps), length, train)

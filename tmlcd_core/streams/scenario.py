@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from tmlcd_core.draws import CLASSES, Draws
 from tmlcd_core.errors import ConfigError
-from tmlcd_core.streams.draws import CLASSES, Draws
 from tmlcd_core.validation import real_number, whole_number
 
 TRAIN = 100  # initial samples per class (paper, Sec. 7.3)
@@ -126,19 +126,22 @@ class ClassChange(Drift):
     Parameters
     ----------
     old : str or None
-        Label that changes; the first one if None.
+        Label that changes; the one at `place` if None.
     new : str or None
         Class of the data that appears; drawn at random if None.
+    place : int
+        Position of the label that changes, counted from 0, if `old` is None.
     """
 
     old: str | None = None
     new: str | None = None
+    place: int = field(default=0, kw_only=True)
 
     kind = "class-change"
     brings = 1
 
     def complete(self, names: Sequence[str], spare: list[str]) -> Self:
-        return replace(self, old=self.old or names[0], new=self.new or _draw(spare, self, names))
+        return replace(self, old=self.old or _from_place(names, self)[0], new=self.new or _draw(spare, self, names))
 
     def apply(self, concepts: Sequence[Origins]) -> Origins:
         concept = concepts[-1]
@@ -222,16 +225,21 @@ class ClassRemoved(Drift):
 
 @dataclass(frozen=True)
 class LabelsSwapped(Drift):
-    """Drift that swaps the labels `first` and `second`; the first two labels if None."""
+    """Drift that swaps the labels `first` and `second`; if None, the labels at `place` and after it.
+
+    Simultaneous swaps at the places 0, 1, …, m - 2 rotate the first m labels.
+    """
 
     first: str | None = None
     second: str | None = None
+    place: int = field(default=0, kw_only=True)
 
     kind = "labels-swapped"
 
     def complete(self, names: Sequence[str], spare: list[str]) -> Self:
-        first = self.first or next(name for name in names if name != self.second)
-        return replace(self, first=first, second=self.second or next(name for name in names if name != first))
+        later = names if self.first or self.second else _from_place(names, self)
+        first = self.first or next(name for name in later if name != self.second)
+        return replace(self, first=first, second=self.second or next(name for name in later if name != first))
 
     def apply(self, concepts: Sequence[Origins]) -> Origins:
         concept = concepts[-1]
@@ -274,6 +282,9 @@ class Scenario:
         Number of samples of the stream.
     train : int
         Initial training samples per class.
+    recorded : int
+        Number of initial samples of a recorded stream, whose samples keep their order and whose changes are unknown;
+        0 for a composed stream.
 
     Examples
     --------
@@ -289,12 +300,14 @@ class Scenario:
     steps: tuple[ScenarioStep, ...]
     length: int
     train: int = TRAIN
+    recorded: int = 0
 
     def __post_init__(self) -> None:
         steps = tuple(self.steps)
         object.__setattr__(self, "steps", steps)
         object.__setattr__(self, "length", whole_number("length", self.length, 1))
         object.__setattr__(self, "train", whole_number("train", self.train, 1))
+        object.__setattr__(self, "recorded", whole_number("recorded", self.recorded, 0))
         if not steps or not isinstance(steps[0], Concept) or not all(isinstance(s, Drift) for s in steps[1:]):
             raise ConfigError("a scenario is a Concept followed by drifts, such as [Concept(2), ClassChange(at=1500)]")
         for number, drift in enumerate(self.drifts):
@@ -305,6 +318,8 @@ class Scenario:
                 )
             if after is not None and after.at < drift.at:
                 raise ConfigError(f"{_told(after)} starts before {_told(drift)}: list the drifts in the order of time")
+            if after is not None and (after.at, after.over) == (drift.at, drift.over):
+                continue  # one change: checked with the last of them
             end = self.length if after is None else after.at
             if drift.at + drift.over > end:
                 raise ConfigError(f"{_told(drift)} lasts {drift.over} samples; it must end at sample {end} or earlier")
@@ -330,6 +345,16 @@ class Scenario:
     def ends(self) -> tuple[int, ...]:
         """Index after the last sample of each change: from there on all samples come from the new concept."""
         return tuple(max(d.at + d.over for d in self.drifts if d.at == at) for at in self.changes)
+
+    @property
+    def known_changes(self) -> tuple[int, ...] | None:
+        """`changes`, or None for a recorded stream, whose changes nobody knows."""
+        return None if self.recorded else self.changes
+
+    @property
+    def initial(self) -> int:
+        """Number of initial training samples of all classes."""
+        return self.recorded or self.train * self.start.size
 
     @property
     def classes_needed(self) -> int:
@@ -403,7 +428,8 @@ class Scenario:
     def to_json(self) -> dict[str, Any]:
         """Return the scenario as a dict of JSON values."""
         steps = [{"kind": step.kind, **asdict(step)} for step in self.steps]
-        return json.loads(json.dumps({"steps": steps, "length": self.length, "train": self.train}))
+        recorded = {"recorded": self.recorded} if self.recorded else {}
+        return json.loads(json.dumps({"steps": steps, "length": self.length, "train": self.train, **recorded}))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any] | str) -> Scenario:
@@ -411,7 +437,7 @@ class Scenario:
         try:
             found = json.loads(data) if isinstance(data, str) else data
             steps = [_step(step) for step in found["steps"]]
-            return cls(tuple(steps), found["length"], found.get("train", TRAIN))
+            return cls(tuple(steps), found["length"], found.get("train", TRAIN), found.get("recorded", 0))
         except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
             raise ConfigError(f"this is not a scenario ({type(error).__name__}: {error})") from error
 
@@ -461,6 +487,12 @@ def _draw(spare: list[str], drift: Drift, names: Sequence[str]) -> str:
             remedy=fewer,
         )
     return spare.pop(0)
+
+
+def _from_place(names: Sequence[str], drift: ClassChange | LabelsSwapped) -> Sequence[str]:
+    """The labels from the drift's `place` on: at least one to change, or two to swap."""
+    last = len(names) - (2 if isinstance(drift, LabelsSwapped) else 1)
+    return names[whole_number("place", drift.place, 0, last) :]
 
 
 def _told(drift: Drift) -> str:

@@ -8,9 +8,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tmlcd_core.streams.draws import MEDIA, ORDER, Draws
+from tmlcd_core.draws import MEDIA, ORDER, Draws
+from tmlcd_core.errors import DataError
 from tmlcd_core.streams.feature_pools import FeaturePool, check_count
+from tmlcd_core.streams.recordings import Recording
 from tmlcd_core.streams.scenario import Origin, Scenario
+
+MOST_BYTES = 200 * 2**20  # of the features of a recording that is held in memory
 
 
 @dataclass(frozen=True)
@@ -75,11 +79,13 @@ def order_labels(scenario: Scenario, seed: int) -> Plan:
     draws = Draws(seed, ORDER)
     concept = np.zeros(scenario.length, np.int64)
     starts = [drift.at for drift in scenario.drifts]
+    fresh: dict[tuple[int, int], NDArray[np.bool_]] = {}
     for number, drift in enumerate(scenario.drifts, 1):
         later = np.arange(scenario.length) - drift.at
         chance = np.clip((later + 1) / max(drift.over, 1), 0, 1)
-        fresh = (later >= 0) & (draws.uniform(scenario.length) < chance)
-        concept[fresh] = number
+        passed = (later >= 0) & (draws.uniform(scenario.length) < chance)
+        # Simultaneous drifts are one change: a sample has passed all of them or none.
+        concept[fresh.setdefault((drift.at, drift.over), passed)] = number
     labels: list[str] = [""] * scenario.length
     bounds = sorted({0, *starts, scenario.length})
     for begin, end in pairwise(bounds):
@@ -101,6 +107,8 @@ def order_labels(scenario: Scenario, seed: int) -> Plan:
 def compose(scenario: Scenario, feature_pool: FeaturePool, seed: int = 0) -> Stream:
     """Return the `Stream` of one run; each medium is used at most once, with or without an effect.
 
+    A `Recording` as feature pool keeps its order: the stream has all its samples, whatever the seed.
+
     Examples
     --------
     >>> from tmlcd_core.streams import SourcePool, make_scenario
@@ -108,6 +116,8 @@ def compose(scenario: Scenario, feature_pool: FeaturePool, seed: int = 0) -> Str
     >>> stream.X0.shape, stream.X.shape, stream.changes
     ((20, 3136), (80, 3136), (40,))
     """
+    if isinstance(feature_pool, Recording):
+        return _recorded(scenario, feature_pool)
     order = plan(scenario, feature_pool, seed)
     needed = order.needed
     draws = Draws(seed, MEDIA)
@@ -145,3 +155,22 @@ def compose(scenario: Scenario, feature_pool: FeaturePool, seed: int = 0) -> Str
         index[n0:],
         order.scenario,
     )
+
+
+def _recorded(scenario: Scenario, recording: Recording) -> Stream:
+    """The whole recording in memory; a `DataError` if it has more than MOST_BYTES."""
+    parts = []
+    for block in recording.blocks():
+        parts.append(block)
+        if (size := recording.total * block[0].shape[1] * 4) > MOST_BYTES:
+            raise DataError(
+                f"{recording.name} has {size >> 20} MB of features, more than {MOST_BYTES >> 20} MB: use fewer samples "
+                "(--samples), or `tmlcd run`, which reads it in blocks"
+            )
+    X, y = np.concatenate([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+    n0, row = len(parts[0][1]), np.arange(len(y))
+    origin = np.searchsorted(np.array(recording.classes), y)
+    return Stream(
+        X[:n0], y[:n0], X[n0:], y[n0:], (), (), tuple(Origin(name) for name in recording.classes),
+        origin[:n0], row[:n0], origin[n0:], row[n0:], scenario,
+    )  # fmt: skip

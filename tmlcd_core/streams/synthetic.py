@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.optional_packages import require
+from tmlcd_core.portable_math import cos_of_turns, sin_of_turns
 from tmlcd_core.validation import whole_number
 
 SEA_CONCEPTS = 4  # thresholds 8, 9, 7, 9.5 on the sum of the first two of three attributes (Street & Kim, 2001)
@@ -79,10 +80,10 @@ def gaussian_stream(
     if drift not in ("mean", "covariance", "none"):
         raise ConfigError(f"drift={drift!r}; choose mean, covariance or none")
     rng = np.random.default_rng(seed)
-    angle = 2 * np.pi * np.arange(classes) / classes
     means = np.zeros((classes, dim))
     # Adjacent means on the circle are 3 standard deviations apart for any number of classes.
-    means[:, :2] = 1.5 / np.sin(np.pi / classes) * np.column_stack([np.cos(angle), np.sin(angle)])
+    circle = [turn(np.arange(classes), classes) for turn in (cos_of_turns, sin_of_turns)]
+    means[:, :2] = 1.5 / sin_of_turns(1, 2 * classes) * np.column_stack(circle)
     label = rng.integers(classes, size=n)
     noise = rng.standard_normal((n, dim))
     t = np.arange(n)
@@ -93,8 +94,8 @@ def gaussian_stream(
     if drift == "mean":
         centre = centre + share * way
     elif drift == "covariance":
-        along = way / np.linalg.norm(way)
-        noise = noise + 3 * share * (noise @ along)[:, None] * along
+        along = way / np.sqrt((way**2).sum())
+        noise = noise + 3 * share * (noise * along).sum(axis=1, keepdims=True) * along
     changed = drift != "none" and strength > 0 and at < n
     return SyntheticStream(
         f"gaussian-{drift}", (centre + noise).astype(np.float32), label.astype(str), (at,) if changed else ()

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.detectors import GeneralizedCusum, ThresholdRow
+from tmlcd_core.detectors.cusum import LOGARITHM
 from tmlcd_core.errors import DataError
 from tmlcd_core.metrics import accuracy_curve
 from tmlcd_core.viz.palette import BLUE, GREY, SEQUENTIAL, VERMILLION
@@ -22,9 +23,9 @@ class CusumReplay:
     Parameters
     ----------
     statistic
-        g after each sample; nan while warming up.
+        g after each sample, shape (n,); nan while warming up.
     batch_accuracy
-        Accuracy of the newest full batch after each sample; nan before there is one.
+        Accuracy of the newest full batch after each sample, shape (n,); nan before there is one.
     alarms
         Samples at which an alarm was raised.
     change_points
@@ -43,7 +44,7 @@ class CusumReplay:
 
 
 def replay(correct: ArrayLike, **settings: Any) -> CusumReplay:
-    """Run a `GeneralizedCusum` with these settings over a sequence of correct and wrong predictions."""
+    """Run a `GeneralizedCusum` with these settings over correct predictions, bool (n,); return a `CusumReplay`."""
     hits = np.asarray(correct, dtype=bool)
     test = GeneralizedCusum(**settings)
     alarms, change_points = [], []
@@ -74,17 +75,18 @@ class CusumState:
     Parameters
     ----------
     test
-        The test itself as it stands.
+        The `GeneralizedCusum` in this state.
     start
-        The sample at which it last started.
+        Sample at which it last started.
     starts
-        First sample of each full batch.
+        First sample of each full batch, shape (batches,).
     hits
-        ζ of each full batch.
+        Number of correct predictions ζ of each full batch, shape (batches,).
     matrix
-        S_j^t(v1): row j is the batch at which a change may have begun, column v1 the accuracy after it.
+        Sums S_j^t(v1), shape (batches, candidates): row j is the batch in which the change may have begun, column v1
+        the accuracy after it.
     recursion
-        G(v1) after each batch: the same maximum over j, carried along in constant memory.
+        G(v1) after each batch, shape (batches, candidates): the same maximum over j, computed in constant memory.
 
     Examples
     --------
@@ -102,16 +104,16 @@ class CusumState:
 
     @property
     def best(self) -> tuple[int, int]:
-        """Row and column of the largest sum: estimated change point and accuracy after it."""
+        """Row and column of the largest sum: the estimated change point, and the accuracy after it."""
         row, column = np.unravel_index(int(self.matrix.argmax()), self.matrix.shape)
         return int(row), int(column)
 
 
 def state_at(correct: ArrayLike, time: int, **settings: Any) -> CusumState | None:
-    """Return the state of the test after sample `time`; None before its first batch is full."""
+    """Return the state of the test after sample `time` of correct predictions, bool (n,); None before a full batch."""
     hits = np.asarray(correct, dtype=bool)
     if not 0 <= time < len(hits):
-        raise DataError(f"time={time} lies outside the {len(hits)} samples: choose 0..{len(hits) - 1}")
+        raise DataError(f"time={time} is not one of the {len(hits)} samples: choose 0..{len(hits) - 1}")
     test = GeneralizedCusum(**settings)
     start, first = 0, test.warmup
     for t, hit in enumerate(hits[: time + 1].tolist()):
@@ -130,8 +132,8 @@ def state_at(correct: ArrayLike, time: int, **settings: Any) -> CusumState | Non
     return CusumState(test, start, starts, zeta, test.matrix(zeta), recursion)
 
 
-def replay_run(name: str, correct: ArrayLike, said: CusumReplay, threshold: float, change: int) -> PlayerRun:
-    """Return the charts of the player: accuracy of the batches and the test statistic."""
+def replay_run(name: str, correct: ArrayLike, results: CusumReplay, threshold: float, change: int) -> PlayerRun:
+    """Return the charts of the player: accuracy of the batches and statistic, for correct predictions, bool (n,)."""
     panels = (
         Panel(
             "Accuracy of the last 100 samples",
@@ -140,12 +142,12 @@ def replay_run(name: str, correct: ArrayLike, said: CusumReplay, threshold: floa
             low=None,
             high=1.0,
         ),
-        Panel("Accuracy of the newest batch, ζ / n", "ζ / n", {name: said.batch_accuracy}, low=None, high=1.0),
+        Panel("Accuracy of the newest batch, ζ / n", "ζ / n", {name: results.batch_accuracy}, low=None, high=1.0),
         readable(
             Panel(
                 "CUSUM statistic g",
                 "g",
-                {name: said.statistic},
+                {name: results.statistic},
                 threshold=threshold,
                 threshold_label=f"threshold h = {threshold:g}",
                 digits=1,
@@ -157,11 +159,11 @@ def replay_run(name: str, correct: ArrayLike, said: CusumReplay, threshold: floa
         panels,
         (name,),
         changes=(change,),
-        alarms={name: said.alarms},
-        change_points={name: said.change_points},
+        alarms={name: results.alarms},
+        change_points={name: results.change_points},
         correct={name: np.asarray(correct)},
         x_label="supervised samples",
-        alt=f"The true change is at sample {change}; alarms at {said.alarms}.",
+        alt=f"The true change is at sample {change}; alarms at {results.alarms}.",
     )
 
 
@@ -257,19 +259,20 @@ def formulas(state: CusumState) -> list[tuple[str, str]]:
     square = (v1 * w1 - v0 * w0) / (2 * n * v0 * w0 * v1 * w1)
     linear = (w0 - w1) / (w0 * w1)
     constant = n * (v0 * w1 - v1 * w0) / (2 * w0 * w1)
-    root = 0.5 * np.log(v0 * w0 / (v1 * w1))
+    root = LOGARITHM.get(test.likelihood, math.nan) * np.log(v0 * w0 / (v1 * w1))
     before = float(state.recursion[-2, column]) if len(state.recursion) > 1 else 0.0
     g = float(state.matrix[row, column])
     verdict = r"\ge" if g >= test.threshold else "<"
     return [
         (
-            "Log-likelihood ratio of the newest batch (Eqs. 1 and 4)",
+            "Log-likelihood ratio of the newest batch "
+            + ("(Eqs. 1 and 4)" if test.likelihood == "normal" else "(Eqs. 1 and 4, authors' published code)"),
             rf"\begin{{aligned}} \upsilon_0 &= {v0:.3f},\ \upsilon_1 = {v1:.3f},\ n = {n},\ "
             rf"\zeta_t = {zeta} \\"
             rf"s_t &= {square:.4f}\,\zeta_t^2 {linear:+.3f}\,\zeta_t \\ &\quad {constant:+.2f} {root:+.3f}"
             rf" = {s:.2f} \end{{aligned}}",
         )
-        if test.likelihood == "normal"
+        if test.likelihood in LOGARITHM
         else (
             "Log-likelihood ratio of the newest batch (Eq. 1, exact binomial)",
             rf"s_t = {zeta}\ln\frac{{{v1:.3f}}}{{{v0:.3f}}} + {n - zeta}\ln\frac{{{w1:.3f}}}{{{w0:.3f}}}"
@@ -281,7 +284,7 @@ def formulas(state: CusumState) -> list[tuple[str, str]]:
             rf"&= S_{{{state.starts[row]}}}^{{t}}({v1:.3f}) = {g:.2f} \end{{aligned}}",
         ),
         (
-            "Recursion: the same number from the last one alone",
+            "Recursion: the same value, computed from the previous one only",
             r"\begin{aligned} G_t(\upsilon_1) &= \max\{G_{t-1}(\upsilon_1), 0\} + s_t \\"
             rf"&= \max\{{{before:.2f}, 0\}} {s:+.2f} = {max(before, 0) + s:.2f} \end{{aligned}}",
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -40,11 +40,11 @@ class Way:
     Parameters
     ----------
     label
-        Of a chart that shows two ways.
+        Title of its half of a chart that compares two extractions.
     extractor
-        With one filter.
+        Extractor with one filter.
     stages
-        The `AudioStages` or `ImageStages` that it gave.
+        Result of each stage, from `Extractor.stages`.
 
     Examples
     --------
@@ -60,17 +60,19 @@ class Way:
 
     @classmethod
     def through(cls, extractor: Extractor, medium: NDArray, label: str = "") -> Way:
-        """A clip (samples,) at the extractor's rate, or a uint8 picture (height, width, 3)."""
+        """Return the extraction of a clip (samples,) at the extractor's rate, or a uint8 image (height, width, 3)."""
         if medium.dtype == np.uint8:
             return cls(label, extractor, extractor.image_stages(medium))
         return cls(label, extractor, extractor.stages(medium))
 
     @property
     def features(self) -> NDArray[np.float32]:
+        """Feature vector, shape (n_features,)."""
         return self.stages.maps.ravel()
 
     @property
     def filter(self) -> int:
+        """Number of the filter."""
         return self.extractor.filters[0]
 
 
@@ -106,13 +108,13 @@ def filter_name(number: int) -> str:
 
 
 def mean_activations(extractor: Extractor, medium: NDArray) -> NDArray[np.float64]:
-    """Return the mean activation of each of the 64 filters on a clip or image, the paper's selection criterion."""
-    every = Extractor(tuple(range(N_FILTERS)), extractor.sample_rate, extractor.n_fft, extractor.hop)
+    """Return the mean activation of each of the 64 filters, (64,), on a clip (samples,) or image (height, width, 3)."""
+    every = replace(extractor, filters=tuple(range(N_FILTERS)))
     return Way.through(every, medium).stages.maps.mean(axis=(1, 2), dtype=np.float64)
 
 
 def envelope(values: NDArray, most: int = MAX_POINTS) -> tuple[NDArray, NDArray]:
-    """Downsample a line to at most `most` points: minimum and maximum of equal intervals; return positions and values.
+    """Downsample values (n,) to at most `most`: minimum and maximum of equal intervals; return positions and values.
 
     >>> x, y = envelope(np.array([0, 3, 1, 1, -2, 0]), most=4)
     >>> x.tolist(), y.tolist()
@@ -132,14 +134,14 @@ def envelope(values: NDArray, most: int = MAX_POINTS) -> tuple[NDArray, NDArray]
 def steps(ways: Sequence[Way]) -> list[ChainStep]:
     """Return the six steps of one extraction, or of two of the same kind for comparison.
 
-    What two ways have in common is drawn once.
+    Steps that are equal in both are drawn once.
     """
     early = _sound_steps if isinstance(ways[0].stages, AudioStages) else _picture_steps
     return [*early(unlike(ways)), *_shared_steps(ways)]
 
 
 def unlike(ways: Sequence[Way]) -> Sequence[Way]:
-    """Extractions whose input differs from that of the first one."""
+    """Return the first extraction, and those whose input differs from its input."""
     entry = "waveform" if isinstance(ways[0].stages, AudioStages) else "image"
     begin = [getattr(way.stages, entry) for way in ways]
     return [
@@ -149,7 +151,7 @@ def unlike(ways: Sequence[Way]) -> Sequence[Way]:
 
 
 def sizes(extractor: Extractor, shape: Sequence[int]) -> str:
-    """The sizes along the way of a clip (samples,) or picture (height, width, 3) of this shape, in one line.
+    """Return the output sizes of all steps as one line, for a clip (samples,) or an image (height, width, 3).
 
     >>> sizes(Extractor(), (22_050,)), sizes(Extractor(), (300, 200, 3))[-25:]
     ('22,050 → 257 × 44 → 257 × 44 × 3 → 65 × 11 → 715', '224 × 3 → 56 × 56 → 3,136')
@@ -168,7 +170,7 @@ def _sound_steps(ways: Sequence[Way]) -> list[ChainStep]:
     rates = " or ".join(f"{rate:,}" for rate in dict.fromkeys(way.extractor.sample_rate for way in ways))
     window = 1000 * ways[0].extractor.n_fft / ways[0].extractor.sample_rate
     loudness = {"range": _limits([way.stages.waveform for way in ways], 0, 100)}
-    # A picture would begin at the top, with square pixels.
+    # Plotly draws images with the first row at the top and square pixels; a spectrogram needs neither.
     hertz = [
         {"title": "Hz", "tickformat": "~s", "range": [0, way.extractor.sample_rate / 2], "scaleanchor": False}
         for way in ways
@@ -177,32 +179,32 @@ def _sound_steps(ways: Sequence[Way]) -> list[ChainStep]:
         ChainStep(
             "Sound",
             _sizes(ways, "waveform"),
-            f"One second: the air's pressure, measured {rates} times.",
+            f"One second of sound: the air pressure, measured {rates} times.",
             _stack(ways, [_wave(way) for way in ways], SECONDS | {"range": [0, 1]}, [loudness] * len(ways)),
         ),
         ChainStep(
             "Spectrogram",
             _sizes(ways, "decibels"),
-            f"How loud each frequency is in windows of {window:.0f} ms, in decibels below the loudest.",
+            f"The loudness of each frequency in windows of {window:.0f} ms, in decibels below the loudest.",
             _stack(ways, [_decibels(way) for way in ways], SECONDS, hertz),
         ),
         ChainStep(
             "Colours",
             _sizes(ways, "coloured"),
-            "The network knows photographs: each loudness becomes red, green and blue.",
+            "The network was trained on photographs, so each loudness becomes a colour (red, green, blue).",
             _stack(ways, [_coloured(way) for way in ways], SECONDS, hertz),
         ),
     ]
 
 
 def _picture_steps(ways: Sequence[Way]) -> list[ChainStep]:
-    told = {
-        "image": ("Picture", "As it came: red, green and blue of each pixel."),
-        "cropped": ("Crop", "The shorter side is brought to 224 pixels, and the middle is cut out."),
-        "normalised": ("Normalised", "Each colour less its mean over ImageNet's photographs, in its deviations."),
+    texts = {
+        "image": ("Image", "The input image: red, green and blue of each pixel."),
+        "cropped": ("Crop", "The shorter side is resized to 224 pixels, and the middle is cropped."),
+        "normalised": ("Normalised", "Each colour minus its mean, divided by its deviation, both over ImageNet."),
     }
     found = []
-    for stage, (name, text) in told.items():
+    for stage, (name, text) in texts.items():
         pixels = [getattr(way.stages, stage) for way in ways]
         traces = [_picture(_visible(one) if stage == "normalised" else one) for one in pixels]
         found.append(ChainStep(name, _sizes(ways, stage), text, _stack(ways, traces, HIDDEN, [HIDDEN] * len(ways))))
@@ -223,20 +225,20 @@ def _shared_steps(ways: Sequence[Way]) -> list[ChainStep]:
         ChainStep(
             f"Filter {' and '.join(str(number) for number in filters)}",
             "7 × 7 × 3",
-            "147 weights slide over the colours in steps of two; the products are summed.",
+            "The convolution moves these 147 weights over the colours in steps of two and sums the products.",
             filter_figure(filters, upwards=sound),
         ),
         ChainStep(
             "Feature map",
             " | ".join(dict.fromkeys(_times(way.stages.maps.shape[1:]) for way in ways)),
-            "What is below zero becomes zero, and of every 3 × 3 cells the largest stays.",
+            "After the convolution: negative values become zero (ReLU), then the maximum of each 3 × 3 cells is kept.",
             _stack(ways, [_map(way, limits) for way in ways], across, up),
         ),
         ChainStep(
             "Features",
             " | ".join(dict.fromkeys(f"{len(way.features):,}" for way in ways)),
-            "The map, row by row: all that a learner ever sees.",
-            _stack(ways, [_numbers(way) for way in ways], {"title": "place in the vector"}, numbers),
+            "The feature map, row by row. This vector is the input of the learner.",
+            _stack(ways, [_numbers(way) for way in ways], {"title": "position in the vector"}, numbers),
         ),
     ]
 
@@ -259,7 +261,7 @@ def _limits(parts: Sequence[NDArray], low: float, high: float) -> list[float]:
 
 
 def _stack(ways: Sequence[Way], traces: Sequence[Part], x: Part, y: Sequence[Part]) -> Any:
-    """One chart, or one for each way below each other."""
+    """One chart, or one for each extraction below each other."""
     two = len(ways) > 1
     layout: Part = {"annotations": []}
     data = []
@@ -328,7 +330,7 @@ def _picture(pixels: NDArray) -> Part:
 
 
 def _visible(normalised: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Normalised colours between black and white, as far as the most extreme ones reach."""
+    """Normalised colours scaled to 0..255: the lowest and highest value that any channel can have."""
     low = min(-m / s for m, s in zip(IMAGENET_MEAN, IMAGENET_STD, strict=True))
     high = max((1 - m) / s for m, s in zip(IMAGENET_MEAN, IMAGENET_STD, strict=True))
     return (normalised - low) / (high - low) * 255
@@ -347,7 +349,10 @@ def _map(way: Way, limits: list[float]) -> Part:
 
 
 def filter_figure(filters: Sequence[int], upwards: bool) -> Any:
-    """Weights of filters, a row of red, green and blue for each; `upwards` as over a spectrogram."""
+    """Return a Plotly figure of the weights of filters: one row of red, green and blue for each.
+
+    `upwards` draws the first row at the bottom, as in a spectrogram.
+    """
     kernels = load_stem().conv1[list(filters)]
     top = float(np.abs(kernels).max())
     two = len(filters) > 1
@@ -403,7 +408,7 @@ def board_figure(chosen: Sequence[int]) -> Any:
 
 
 def activation_figure(means: NDArray[np.float64], chosen: Sequence[int]) -> Any:
-    """Return a Plotly chart of the mean activation of each filter, with the selected ones highlighted."""
+    """Return a Plotly chart of the mean activation of each filter, `means` (64,), with the chosen ones highlighted."""
     colours = np.where(np.isin(np.arange(N_FILTERS), list(chosen)), VERMILLION, OLIVE)
     bars = {
         "type": "bar", "x": np.arange(N_FILTERS), "y": means, "marker": {"color": colours},

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tmlcd_core.changes import agreements
 from tmlcd_core.datasets import Kind
 from tmlcd_core.experiments.evaluation import Metrics, Spread
 from tmlcd_core.experiments.experiment import Experiment
@@ -28,20 +29,22 @@ from tmlcd_core.viz.plotly_json import Part, plotly_figure
 
 # Classes in the plane: colours not used by the paper's learners, and shapes for colour-blind readers.
 CLASSES = (PURPLE, SKY, OLIVE, PINK, GREY)
-# What a sample of a class is called: by the data, or by the kind of data.
+# Noun for a sample of a class, by the name of the data or the kind of data.
 CONTENTS = {
     "pack": "the word", "speech": "the word", "digits": "the digit", "points": "a point of",
     "audio": "a clip of", "image": "an image of", "vector": "a sample of",
 }  # fmt: skip
+MOST_PLACES = 8  # places of agreement in a sentence
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
 
-# Metrics worth a row for one run and over runs: field, words, decimals.
+# Rows of the metrics table: field, name, decimals.
 FIGURES = (
     ("accuracy", "accuracy", 3),
     ("accuracy_before", "accuracy before the change", 3),
     ("accuracy_after", "accuracy after the change", 3),
     ("accuracy_100", "accuracy in the 100 samples after it", 3),
     ("recovery", "samples until recovered", 0),
+    ("alarms", "alarms", 1),
     ("delay", "samples until the alarm", 0),
     ("change_point_error", "error of the change point", 0),
     ("missed", "missed changes", 1),
@@ -50,6 +53,8 @@ FIGURES = (
     ("largest_size", "largest |T|", 0),
     ("largest_bytes", "bytes of the largest T", 0),
     ("window_bytes", "bytes of the window W", 0),
+    ("mean_bytes", "bytes of T and W, mean over time", 0),
+    ("peak_bytes", "bytes of T and W, largest", 0),
     ("microseconds", "µs per sample here", 1),
 )
 
@@ -64,10 +69,10 @@ def run_of(
         stream.y,
         threshold=threshold,
         tested=tested,
-        changes=stream.changes,
+        changes=stream.scenario.known_changes,
         ends=stream.ends,
         x_label="samples seen",
-        alt=told(stream, traces),
+        alt=in_words(stream, traces),
     )
     accuracy, memory, statistic = shown.panels
     taps = taps_for(len(stream))
@@ -77,7 +82,7 @@ def run_of(
 
 
 def taps_for(length: int) -> int:
-    """Samples that the accuracy is taken over: the paper's 100, fewer in a stream of few.
+    """Return the window of the accuracy curve in samples: 100 as in the paper, fewer for a short stream.
 
     >>> taps_for(3000), taps_for(80)
     (100, 10)
@@ -89,9 +94,9 @@ def _accuracy_title(taps: int) -> str:
     return f"Accuracy over the last {taps} samples"
 
 
-def told(stream: Stream, traces: Mapping[str, Trace]) -> str:
+def in_words(stream: Stream, traces: Mapping[str, Trace]) -> str:
     """Return a description of a run in words."""
-    changes = ", ".join(map(str, stream.changes)) or "none"
+    changes = ", ".join(map(str, stream.changes)) or ("unknown" if stream.scenario.recorded else "none")
     looks = styles(traces)
     parts = [f"True changes at sample: {changes}."]
     for name, trace in traces.items():
@@ -105,6 +110,7 @@ def bands_of(title: str, runs: Sequence[Run], threshold: float) -> PlayerRun:
     """Return the charts of the mean of several runs for the player, with bands of one standard deviation."""
     names = tuple(runs[0].learners)
     length = min(run.scenario.length for run in runs)
+    known = runs[0].scenario.known_changes
     taps = taps_for(length)
 
     def panel(heading: str, short: str, line: Callable[[LearnerRun], NDArray], **options: Any) -> Panel:
@@ -130,7 +136,7 @@ def bands_of(title: str, runs: Sequence[Run], threshold: float) -> PlayerRun:
         title,
         panels,
         names,
-        changes=tuple(change for change in runs[0].changes if change < length),
+        changes=None if known is None else tuple(change for change in known if change < length),
         x_label="samples seen",
         alt=f"Mean and standard deviation of {len(runs)} runs.",
     )
@@ -141,7 +147,8 @@ def figures(metrics: Mapping[str, Metrics]) -> dict[str, list[str]]:
     rows = {name: asdict(found) for name, found in metrics.items()}
     cells = {name: {f: number_text(row[f], digits) for f, _, digits in FIGURES} for name, row in rows.items()}
     for name, found in metrics.items():
-        cells[name]["recovery"] = recovery_text(found.recovery, found.unrecovered)
+        if not math.isnan(found.unrecovered):
+            cells[name]["recovery"] = recovery_text(found.recovery, int(found.unrecovered))
     return _columns(cells)
 
 
@@ -149,7 +156,7 @@ def spreads(summary: Mapping[str, Mapping[str, Spread]]) -> dict[str, list[str]]
     """Return the metrics of several runs as columns of a table: mean ± standard deviation."""
     cells = {name: {f: _spread(found[f], digits) for f, _, digits in FIGURES} for name, found in summary.items()}
     for name, found in summary.items():
-        never = round(found["unrecovered"].mean * found["unrecovered"].n)
+        never = round(found["unrecovered"].mean * found["unrecovered"].n) if found["unrecovered"].n else 0
         if never:
             back = cells[name]["recovery"]
             cells[name]["recovery"] = "never" if back == UNKNOWN else f"{back}, {never} never"
@@ -168,9 +175,9 @@ def _spread(value: Spread, digits: int) -> str:
 
 
 def sample_in_words(label: str, origin: Origin, data: str, kind: Kind) -> str:
-    """Content of a sample, its label where that is another, and what disturbs it.
+    """Return a description of a sample: its content, its label if that differs, and its disturbance.
 
-    `data` and `kind` are those of the feature pool: they decide whether a class is called a word or a digit.
+    `data` and `kind` are those of the feature pool and select the noun (word, digit, image, …).
 
     >>> sample_in_words("up", Origin("stop"), "speech", "audio")
     'the word “stop”, now labelled “up”'
@@ -187,6 +194,8 @@ def sample_in_words(label: str, origin: Origin, data: str, kind: Kind) -> str:
 
 def shortage_in_words(experiment: Experiment, scenario: Scenario, feature_pool: FeaturePool) -> str:
     """Return a note on why the stream is shorter than requested; empty if it is not."""
+    if scenario.recorded:
+        return ""
     asked = experiment.per_class * experiment.classes
     parts = []
     if scenario.length < asked:
@@ -198,8 +207,17 @@ def shortage_in_words(experiment: Experiment, scenario: Scenario, feature_pool: 
     return " ".join(parts)
 
 
+def agreement_in_words(traces: Mapping[str, Trace]) -> str:
+    """Return a sentence about alarms of several learners near each other; empty if there are none."""
+    looks = styles(traces)
+    found = agreements({name: trace.detections for name, trace in traces.items()})
+    places = [f"{sample:,} ({', '.join(looks[name].short for name in names)})" for sample, names in found[:MOST_PLACES]]
+    more = f" and {len(found) - MOST_PLACES} more places" if len(found) > MOST_PLACES else ""
+    return f"Several learners raise an alarm near sample {', '.join(places)}{more}." if found else ""
+
+
 def trace_csv(stream: Stream, traces: Mapping[str, Trace]) -> str:
-    """A run as a table, one line per sample."""
+    """Return a run as CSV text, one line per sample."""
     head = ["sample", "label", "class", "effect", "strength", "medium", "true_change"]
     for name in traces:
         head += [f"{name}_{what}" for what in ("predicted", "correct", "size", "statistic", "alarm", "change_point")]
@@ -224,7 +242,7 @@ def trace_csv(stream: Stream, traces: Mapping[str, Trace]) -> str:
 def plane_figure(samples: Any, labels: Any, classes: Any, here: Any, near: Any, name: str) -> Any:
     """Return a Plotly figure of T of one learner in the plane, with the current sample and its neighbours.
 
-    `classes` are all that may be in a T: each has a look of its own, the same for every learner.
+    `classes` are all classes that T may contain; each has the same colour and shape for every learner.
     """
     data: list[Part] = []
     for number, label in enumerate(classes):

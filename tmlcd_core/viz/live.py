@@ -25,7 +25,7 @@ RANGE_DB = 60.0
 
 
 def live_figure(curves: Mapping[str, LiveCurve]) -> Any:
-    """Accuracy, |T| and the statistic g over the judged answers, with drifts, alarms and estimated change points."""
+    """Return a Plotly figure of accuracy, |T| and g over the judged answers, with drifts, alarms and change points."""
     require("plotly")
     from plotly.subplots import make_subplots
 
@@ -43,12 +43,12 @@ def live_figure(curves: Mapping[str, LiveCurve]) -> Any:
             figure.add_scatter(x=answers, y=curve.statistic, **common, showlegend=False, row=3, col=1)
         for alarm, change in zip(curve.alarms, curve.change_points, strict=True):
             _mark(figure, alarm + 1, f"alarm of {look.short}", look.colour, "triangle-down", curve, alarm)
-            _mark(figure, change + 1, f"change point, says {look.short}", look.colour, "x-thin-open", curve, change)
+            _mark(figure, change + 1, f"change point of {look.short}", look.colour, "x-thin-open", curve, change)
     for drift in sorted({d for curve in curves.values() for d in curve.drifts}):
         figure.add_vline(x=drift + 0.5, line={"color": GREY, "dash": "dot", "width": 1.5})
         figure.add_annotation(
             x=drift + 0.5,
-            y=0,  # below the panel: the legend stands above it
+            y=0,  # below the panel: the legend is above it
             yref="y domain",
             yanchor="top",
             text="drift",
@@ -67,7 +67,7 @@ def live_figure(curves: Mapping[str, LiveCurve]) -> Any:
         highest = [np.nanmax(c.statistic) for c in curves.values() if np.isfinite(c.statistic).any()]
         top = min(max([thresholds[0] * 1.2, *highest]), HIGHEST * thresholds[0])
         figure.update_yaxes(range=[-0.1 * top, 1.05 * top], row=3, col=1)
-    figure.update_yaxes(title=f"right, last {TAPS}", range=[-0.05, 1.05], tickformat=".0%", row=1, col=1)
+    figure.update_yaxes(title=f"accuracy, last {TAPS}", range=[-0.05, 1.05], tickformat=".0%", row=1, col=1)
     figure.update_yaxes(title="takes stored", rangemode="tozero", row=2, col=1)
     figure.update_yaxes(title="statistic g", row=3, col=1)
     figure.update_xaxes(range=[0.5, shown + 0.5])
@@ -96,7 +96,7 @@ def _mark(figure: Any, x: int, text: str, colour: str, symbol: str, curve: LiveC
     )
 
 
-def told_live(curves: Mapping[str, LiveCurve]) -> str:
+def in_words(curves: Mapping[str, LiveCurve]) -> str:
     """Return a text alternative of the figure."""
     looks = styles(curves)
     parts = []
@@ -112,8 +112,9 @@ def told_live(curves: Mapping[str, LiveCurve]) -> str:
 
 
 def thumbnail(take: Take) -> NDArray[np.uint8]:
-    """A take's spectrogram as an RGB picture (height, width, 3), low frequencies at the bottom; what is not the word
-    is dimmed.
+    """Return the spectrogram of a take as an RGB image (height, width, 3) of uint8; parts outside the word are dimmed.
+
+    Low frequencies are at the bottom.
 
     >>> from tmlcd_core.features.voice import open_take
     >>> thumbnail(open_take((np.random.default_rng(0).normal(0, 0.1, 8_000), 16_000))).shape

@@ -35,7 +35,7 @@ def _figure(height: float, **options: Any) -> tuple[Any, Any]:
 
 
 def timeline(run: PlayerRun) -> Any:
-    """The charts of the player under one another: curves, true changes (grey) and alarms (triangles).
+    """Return a figure of the player's charts one above the other, with true changes (grey) and alarms (triangles).
 
     Examples
     --------
@@ -48,7 +48,7 @@ def timeline(run: PlayerRun) -> Any:
     looks = styles(run.learners)
     for axis, panel in zip(axes[:, 0], panels, strict=True):
         _draw_panel(axis, panel, looks)
-        for change in run.changes:
+        for change in run.changes or ():
             axis.axvline(change, color=GREY, linewidth=1.2)
     lowest = axes[-1, 0]
     for learner, alarms in run.alarms.items():
@@ -91,13 +91,13 @@ class Plane:
     Parameters
     ----------
     title
-        Stands above.
+        Title of the chart.
     X, y
-        Points and their labels.
+        Points, shape (n, 2), and their labels, shape (n,).
     predict
-        Points -> labels; colours the ground.
+        Function from points (m, 2) to labels (m,), for the coloured decision regions; None for none.
     marked
-        Rows of X to be drawn large; the others are pale.
+        Boolean mask, shape (n,), of the points to draw large; the others are pale. None marks none.
 
     Examples
     --------
@@ -126,10 +126,10 @@ def planes(parts: Sequence[Plane]) -> Any:
     ground = np.stack(np.meshgrid(np.linspace(left, right, GRID), np.linspace(bottom, top, GRID)), axis=-1)
     for axis, part in zip(axes[0], parts, strict=True):
         if part.predict is not None:
-            said = np.searchsorted(classes, part.predict(ground.reshape(-1, 2))).reshape(GRID, GRID)
+            predicted = np.searchsorted(classes, part.predict(ground.reshape(-1, 2))).reshape(GRID, GRID)
             colours = ListedColormap([CLASSES[number % len(CLASSES)] for number in range(len(classes))])
             axis.pcolormesh(
-                ground[..., 0], ground[..., 1], said, cmap=colours, vmin=-0.5, vmax=len(classes) - 0.5, alpha=0.18,
+                ground[..., 0], ground[..., 1], predicted, cmap=colours, vmin=-0.5, vmax=len(classes) - 0.5, alpha=0.18,
                 linewidth=0, rasterized=True,
             )  # fmt: skip
         marked = np.zeros(len(part.X), bool)

@@ -42,7 +42,7 @@ STAGES = {
 
 
 def in_kb(size: float) -> str:
-    """Bytes as a data sheet writes them; what no board has in larger units.
+    """Return a size in bytes as text, in KB as in data sheets, or in MB and GB if it is larger than any board's.
 
     >>> in_kb(98304), in_kb(1500), in_kb(28_713_710_552)
     ('96 KB', '1.5 KB', '27 GB')
@@ -54,7 +54,7 @@ def in_kb(size: float) -> str:
 
 
 def parts_of(bar: Bar) -> dict[str, int]:
-    """Bytes of each part that the figure shows; what belongs to none is the rest.
+    """Return the bytes of each part of the figure's bar; other rows are summed in REST.
 
     >>> from tmlcd_core.mcu import ram_bars
     >>> parts = parts_of(ram_bars(FirmwareConfiguration())[0])
@@ -108,8 +108,8 @@ def ram_figure(bars: Sequence[Bar]) -> Any:
 def in_words(bars: Sequence[Bar]) -> str:
     """Return a text alternative of the RAM chart."""
     needed = [sum(size for _, size in bar.parts) for bar in bars]
-    said = (f"{bar.board} has {bar.limit:,} bytes of RAM" for bar in bars)
-    return f"{needed[0]:,} bytes are needed; " + ", ".join(said) + "."
+    limits = (f"{bar.board} has {bar.limit:,} bytes of RAM" for bar in bars)
+    return f"{needed[0]:,} bytes are needed; " + ", ".join(limits) + "."
 
 
 def accuracy_figure(configuration: FirmwareConfiguration, found: Accuracy | None) -> Any:

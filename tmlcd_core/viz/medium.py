@@ -30,7 +30,7 @@ def picture(medium: NDArray) -> NDArray[np.uint8]:
 
 
 def wav(clip: NDArray, sample_rate: int) -> bytes:
-    """Return a clip as the bytes of a 16-bit WAV file.
+    """Return a clip (samples,) as the bytes of a 16-bit WAV file.
 
     >>> len(wav(np.zeros(100), 22050))
     244

@@ -14,20 +14,20 @@ SEQUENTIAL = "Cividis"
 
 @dataclass(frozen=True)
 class Style:
-    """The look of one learner: its name in full and in a table's head, its colour, its dashes in pixels.
+    """Style of one learner's curve: names, colour and dashes.
 
-    The dashes are the second cue for those who cannot tell two colours apart, and for print.
+    The dashes distinguish curves for colour-blind readers and in print.
 
     Parameters
     ----------
     name
-        As a legend says it.
+        Name in a legend.
     short
-        As the head of a narrow column says it.
+        Name in the head of a narrow column.
     colour
         `#RRGGBB`.
     dash
-        Lengths of dashes and gaps; empty for a full line.
+        Lengths of dashes and gaps in pixels; empty for a solid line.
 
     Examples
     --------
@@ -51,11 +51,12 @@ class Style:
         return ",".join(f"{length}px" for length in self.dash) or "solid"
 
 
-# Those that the Drift lab offers.
+# Learners offered by the Drift lab.
 LEARNERS = {
     "cit": Style("Condensing-in-Time", "CIT", BLUE, (5, 3)),
     "active": Style("Active Tiny kNN", "Active", VERMILLION, (11, 4)),
     "hybrid": Style("Hybrid Tiny kNN", "Hybrid", GREEN),
+    "tandem": Style("Tandem learner", "Tandem", "#783CE4", (14, 3, 4, 3)),
     "static": Style("Static kNN", "Static", PINK, (2, 3)),
     "incremental": Style("Incremental kNN", "Incremental", PURPLE, (18, 3)),
 }
@@ -63,10 +64,12 @@ LEARNERS = {
 COMPARED = {
     "condensed": Style("Condensed kNN", "Condensed", "#8778FF", (4, 4)),
     "window": Style("kNN over a window", "Window", "#A55A3C", (9, 3, 2, 3)),
+    "cit-bounded": Style("CIT, bounded", "CIT bounded", "#785AA5", (3, 4)),
+    "hybrid-unbounded": Style("Hybrid, unbounded", "Hybrid unbounded", "#FF0000", (15, 4)),
+    "known-change": Style("Hybrid, perfect alarm", "Perfect alarm", "#FF0096", (10, 2)),
     "svm": Style("SVM", "SVM", "#FF0F5A", (14, 3)),
     "nn-fc1": Style("NN-FC1", "NN-FC1", "#870FFF", (3, 2)),
     "nn-fc1-static": Style("NN-FC1, trained once", "NN-FC1 once", "#FF1EE1", (6, 2, 2, 2)),
-    "nn-fc1-centred": Style("NN-FC1, centred", "NN-FC1 centred", "#A53CB4", (1, 3)),
     "sam-knn": Style("SAM-kNN", "SAM-kNN", "#00A50F", (8, 2)),
     "knn-adwin": Style("kNN + ADWIN", "kNN + ADWIN", "#4B782D", (5, 2, 1, 2)),
 }
@@ -74,7 +77,7 @@ SPARE = ((GREY, (12, 3, 3, 3)), (OLIVE, (7, 3)), (SKY, (2, 2, 7, 2)))
 
 
 def styles(learners: Iterable[str]) -> dict[str, Style]:
-    """Look up several learners; one that is not known by name gets the next spare colour.
+    """Return the `Style` of each learner by name; an unknown learner gets the next unused colour.
 
     >>> [s.colour for s in styles(["cit", "my learner"]).values()]
     ['#0072B2', '#7F7F7F']
@@ -93,5 +96,5 @@ def styles(learners: Iterable[str]) -> dict[str, Style]:
 
 
 def style(learner: str) -> Style:
-    """Look up one learner."""
+    """Return the `Style` of one learner."""
     return styles([learner])[learner]

@@ -19,7 +19,7 @@ from tmlcd_core.viz.palette import styles
 HIGHEST = 4  # maximum of a chart's axis, in units of its threshold
 MAX_LEARNERS = 8  # number of distinct colours of the palette
 UNKNOWN = "–"
-# What the rows of the table mean.
+# Help texts of the rows of the table.
 FALSE_ALARM = "Alarms that are neither the first after a true change nor raised while a drift lasts."
 DELAY = "Samples from a true change to the first alarm after it; mean over changes."
 RECOVERY = (
@@ -34,15 +34,24 @@ class TraceLike(Protocol):
     """Interface of a learner's trace (`tmlcd_core.learners`) as used by the player."""
 
     @property
-    def predictions(self) -> NDArray[Any]: ...
+    def predictions(self) -> NDArray[Any]:
+        """Predicted labels, shape (n,)."""
+
     @property
-    def sizes(self) -> NDArray[Any]: ...
+    def sizes(self) -> NDArray[Any]:
+        """Size of T after each sample, shape (n,)."""
+
     @property
-    def statistic(self) -> NDArray[Any]: ...
+    def statistic(self) -> NDArray[Any]:
+        """Statistic g after each sample, shape (n,); nan without one."""
+
     @property
-    def detections(self) -> Sequence[int] | NDArray[Any]: ...
+    def detections(self) -> Sequence[int] | NDArray[Any]:
+        """Samples with an alarm, shape (alarms,)."""
+
     @property
-    def change_points(self) -> Sequence[int] | NDArray[Any]: ...
+    def change_points(self) -> Sequence[int] | NDArray[Any]:
+        """Estimated change point of each alarm, shape (alarms,)."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +61,15 @@ class Panel:
     Parameters
     ----------
     title
-        Stands above the chart, with the unit.
+        Title of the chart, with the unit.
     short
-        Names the value in the table.
+        Name of the value in the table.
     curves
-        Learner -> one value per sample; nan is a gap in the line. A learner may be missing.
+        Learner -> values, shape (n,), one per sample; nan is a gap in the line. A learner may be missing.
     deviation
-        Learner -> half width of a band around its curve.
+        Learner -> half width of a band around its curve, shape (n,).
     low, high
-        Limits of the vertical axis; None follows the curves.
+        Limits of the vertical axis; None for those of the curves.
     threshold
         Height of a dotted line across the chart.
     threshold_label
@@ -98,7 +107,7 @@ def readable(panel: Panel) -> Panel:
 
 
 def number_text(value: float, digits: int) -> str:
-    """Format a number of one run for a table; integers have no decimals.
+    """Return a number of one run as text for a table; integers have no decimals.
 
     >>> number_text(1234.0, 1), number_text(0.5, 3), number_text(math.nan, 1)
     ('1,234', '0.500', '–')
@@ -109,7 +118,7 @@ def number_text(value: float, digits: int) -> str:
 
 
 def recovery_text(recovery: float, unrecovered: int, pending: int = 0) -> str:
-    """Samples until recovered, for a table: with the changes from which the learner never did, or has not done yet.
+    """Return the table text of the recovery: mean samples, and the number of changes without recovery (so far).
 
     >>> recovery_text(155.0, 0), recovery_text(math.nan, 1), recovery_text(155.0, 1)
     ('155', 'never', '155, 1 never')
@@ -121,24 +130,24 @@ def recovery_text(recovery: float, unrecovered: int, pending: int = 0) -> str:
 
 
 def _steps(judged: Judgement, text: Callable[[Judgement, int], str]) -> list[list[int | str]]:
-    """A text that changes over time: pairs of the sample from which on it holds, and the text.
+    """A text that changes over time: pairs of the first sample at which it is valid, and the text.
 
-    `text` takes what is known at a sample, and how many changes (0 or 1) the learner may still recover from.
+    `text` takes the judgement up to a sample, and the number of changes (0 or 1) with a recovery still possible.
     """
     steps: list[list[int | str]] = []
     for sample in judged.events():
         known = judged.until(sample)
         last = len(known.outcomes) - 1
         open_ = last >= 0 and known.outcomes[last].unrecovered and judged.outcomes[last].stop > sample + 1
-        said = text(known, int(open_))
-        if not steps or steps[-1][1] != said:
-            steps.append([sample, said])
+        shown = text(known, int(open_))
+        if not steps or steps[-1][1] != shown:
+            steps.append([sample, shown])
     return steps
 
 
 @dataclass(frozen=True)
 class PlayerRun:
-    """A run as the player takes it: panels over one time axis, marks, and what the table is computed from.
+    """Data of the player for one run: panels over one time axis, marks, and the data of the table.
 
     Parameters
     ----------
@@ -147,21 +156,21 @@ class PlayerRun:
     panels
         The charts, top to bottom.
     learners
-        Keys of `palette.LEARNERS` or names of one's own; at most 8.
+        Keys of `palette.LEARNERS` or custom names; at most 8.
     changes
-        First sample of each new concept, as it truly was.
+        First sample of each new concept: the true changes; None if they are unknown.
     alarms
-        Learner -> samples at which an alarm was raised. A learner without a test is missing here.
+        Learner -> samples at which an alarm was raised. Learners without a detector are missing.
     change_points
         Learner -> for each alarm the estimated first sample of the new concept.
     correct
-        Learner -> 0/1 for each sample, for the accuracies in the table.
+        Learner -> 0 or 1 for each sample, shape (n,), for the accuracies in the table.
     x_label
         Text under the time axis.
     alt
-        What the charts show, for those who cannot see them.
+        Text alternative of the charts.
     ends
-        From where on each new concept is alone; `changes` unless given.
+        First sample after each drift, where only the new concept is left; None for `changes`.
 
     Examples
     --------
@@ -178,7 +187,7 @@ class PlayerRun:
     title: str
     panels: tuple[Panel, ...]
     learners: tuple[str, ...]
-    changes: tuple[int, ...] = ()
+    changes: tuple[int, ...] | None = ()
     alarms: Mapping[str, Sequence[int]] = field(default_factory=dict)
     change_points: Mapping[str, Sequence[int]] = field(default_factory=dict)
     correct: Curves = field(default_factory=dict)
@@ -197,9 +206,10 @@ class PlayerRun:
         tested: Collection[str] = (),
         **more: Any,
     ) -> "PlayerRun":
-        """The paper's three charts of learners that ran over the same stream: accuracy, memory, statistic.
+        """Return the paper's three charts of learners over the same stream: accuracy, memory, statistic.
 
-        `tested` are learners known to have a test; others have one if it gave a statistic or an alarm.
+        `labels` are the true labels, shape (n,). `tested` are learners known to have a detector; others are taken to
+        have one if their trace has a statistic or an alarm.
         """
         correct = {key: np.asarray(trace.predictions) == np.asarray(labels) for key, trace in traces.items()}
         measured = {key: trace for key, trace in traces.items() if not np.isnan(trace.statistic).all()}
@@ -222,7 +232,7 @@ class PlayerRun:
             ),
         )
         panels = (*panels[:2], readable(panels[2]))
-        # a detector of river's raises alarms without a statistic; a short stream gives no test one
+        # River's detectors raise alarms without a statistic; in a short stream no test has one.
         watched = {
             key: trace for key, trace in traces.items() if key in tested or key in measured or len(trace.detections)
         }
@@ -281,7 +291,7 @@ class PlayerRun:
             "length": self.length,
             "x_label": self.x_label,
             "alt": self.alt,
-            "changes": [int(c) for c in self.changes],
+            "changes": [int(c) for c in self.changes or ()],
             "panels": panels,
             "learners": learners,
             "so_far": self.so_far(),
@@ -289,13 +299,13 @@ class PlayerRun:
         return header, bytes(body)
 
     def so_far(self) -> list[dict[str, Any]]:
-        """Rows of the table about alarms and changes: for each learner the texts, and from which sample on they hold.
+        """Return the table rows about alarms and changes: for each learner, pairs of first valid sample and text.
 
-        At the last sample they are the figures of `evaluate`. A learner without a test has None for its alarms.
+        At the last sample the texts equal the metrics of `evaluate`. Learners without a detector have None for alarms.
         """
         unknown = np.ones(self.length, bool)
         judged = {
-            name: judge(self.correct.get(name, unknown), self.alarms.get(name, ()), self.changes, self.ends)
+            name: judge(self.correct.get(name, unknown), self.alarms.get(name, ()), self.changes or (), self.ends)
             for name in self.learners
         }
 
@@ -306,6 +316,7 @@ class PlayerRun:
         rows: list[dict[str, Any]] = []
         if self.alarms:
             add("alarms", "Alarms up to the cursor.", lambda known, _: f"{len(known.alarms):,}", self.alarms)
+        if self.alarms and self.changes is not None:
             add("false alarms", FALSE_ALARM, lambda known, _: f"{len(known.false):,}", self.alarms)
         if self.alarms and self.changes:
             add("delay", DELAY, lambda known, _: number_text(known.delay, 0), self.alarms)
@@ -319,10 +330,10 @@ class PlayerRun:
         return rows
 
     def pack(self, **options: Any) -> bytes:
-        """Header and arrays in one piece: the header's length (uint32), the header, the arrays.
+        """Return the payload as bytes: the header's length (uint32), the header, the arrays.
 
-        `options` (where to start, how fast) join the header without changing the digest by which the player
-        recognises a run it already shows.
+        `options` (such as start and speed) are added to the header but not to the digest, by which the player
+        recognises a run that it already shows.
         """
         header, body = self.payload()
         text = json.dumps(header, allow_nan=False)

@@ -1,7 +1,7 @@
 """Example run of the page Home: computed once from the prepared pack and stored next to it.
 
-So the first page needs neither a learner nor a compiler. `python -m tmlcd_core data pack` writes it with the pack; a
-test keeps it equal to what the learners do.
+Home then needs neither learners nor compiled code. `python -m tmlcd_core data pack` writes it with the pack; a test
+compares it with a new run of the learners.
 """
 
 from pathlib import Path
@@ -22,9 +22,9 @@ EXPERIMENT = {"data": "pack", "classes": 2, "drift": "labels-swapped", "per_clas
 THRESHOLD = 25.0  # h
 
 ALT = (
-    "All three learners are accurate until the change, where two words swap their meanings and they fall. "
-    "The CUSUM statistic of the Active and the Hybrid Tiny kNN crosses its threshold, an alarm is raised, "
-    "what is older than the estimated change is forgotten, and the accuracy recovers."
+    "The accuracy of all three learners is high until two words swap their meanings, and then drops. "
+    "The CUSUM statistic of the Active and the Hybrid Tiny kNN reaches its threshold and raises an alarm: "
+    "they forget the samples before the estimated change, and the accuracy recovers."
 )
 
 

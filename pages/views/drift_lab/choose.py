@@ -1,23 +1,27 @@
 """Settings of the Drift lab: widgets in, an Experiment out."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from pages.shell.url_widgets import checked, chosen
+from pages.shell.url_widgets import as_text, checked, chosen
 from pages.shell.visitor import offers_server_devices
 from pages.views.drift_lab.runs import feature_pool_of
-from pages.views.drift_lab.upload import Upload, local_folder, upload
+from pages.views.drift_lab.tables import classes_in_words, counts_of, preview, table_of
+from pages.views.drift_lab.upload import Upload, local_folder, local_table, upload, upload_table
 from tmlcd_core.datasets import SOURCES, pack
 from tmlcd_core.datasets.speech import WORDS, SpeechSource
 from tmlcd_core.errors import TmlcdError
-from tmlcd_core.experiments import Experiment
+from tmlcd_core.experiments import VARIANTS, Experiment
 from tmlcd_core.experiments.experiment import PACK
-from tmlcd_core.experiments.link import FOLDER, OLD_LABELS, OTHER, UPLOAD, fields_of_parameters
+from tmlcd_core.experiments.link import FOLDER, OLD_LABELS, OTHER, TABLE, TABLE_UPLOAD, UPLOAD, fields_of_parameters
+from tmlcd_core.experiments.variants import CODE
 from tmlcd_core.features import EFFECTS
 from tmlcd_core.learners import LEARNERS, PAPER
 from tmlcd_core.streams import DRIFTS
+from tmlcd_core.streams.foreign import is_foreign, river_stream
 from tmlcd_core.streams.scenario import VERY_NOISY
 from tmlcd_core.viz.palette import styles
 
@@ -29,12 +33,17 @@ DATA = {
     "digits": "Handwritten digits",
     FOLDER: "Folder on this computer",
     UPLOAD: "Upload a zip",
+    TABLE: "Table on this computer",
+    TABLE_UPLOAD: "Upload a table",
 }
 # Sources from plugins and downloads have the same name here and on the command line.
 DATA |= {name: name for name in SOURCES if name not in DATA and not name.startswith(SPEECH)}
 MOST_CLASSES = {PACK: 3, POINTS: 9}
 MOST_WORDS = 11  # ten classes and one new class
+MOST_SAMPLES = 20_000  # of a recorded stream on this page
+MOST_DELAY = 5000  # samples
 AUTOMATIC = 0  # selects the paper's value
+MOST_BYTES = 10**8
 
 Asked = dict[str, list[str]]  # widget values as query parameters of the address
 
@@ -55,34 +64,48 @@ class Chosen:
 def choose() -> Chosen:
     """Draw the widgets, four above the charts and the rest in the sidebar, and return their values."""
     offered = {code: title for code, title in DATA.items() if _offered(code)}
+    if is_foreign(named := st.query_params.get("data", "")):  # only a link can choose one
+        offered[named] = named
     with st.container(horizontal=True, vertical_alignment="top"):
         data = chosen(
             st.selectbox, "Data", offered, key="data", old=OLD_LABELS, width=200,
             help="Source of the samples.",
         )  # fmt: skip
-        most = MOST_CLASSES.get(data, 10)
-        classes = checked(
-            st.slider, "Classes (λ)", 2, most, 2, key="lambda", width=135, help="Number of classes at the start."
-        )
-        kinds = {name: kind.title for name, kind in DRIFTS.items() if _medium(data) != "vector" or not kind.disturbs}
-        told = "  \n".join(f"**{kind.title}**: {kind.about}." for kind in DRIFTS.values())
-        drift = chosen(st.selectbox, "Drift", kinds, key="drift", old=OLD_LABELS, width=200, help=told)
+        asked: Asked = {"data": [data]}
+        recorded = data in (TABLE, TABLE_UPLOAD) or is_foreign(data)
+        if not recorded:
+            _classes_and_drift(data, asked)
         threshold = checked(
             st.slider, "Alarm level (h)", 1.0, 100.0, 25.0, 1.0, key="h", width=135, format="%g",
             help="The alarm goes off when the CUSUM statistic g reaches h.",
         )  # fmt: skip
-    asked: Asked = {"data": [data], "lambda": [str(classes)], "drift": [drift], "h": [str(threshold)]}
+    asked["h"] = [str(threshold)]
     try:
-        own = _data(data, asked)
-        _when(data, asked)
+        own = _recorded(data, asked) if recorded else _data(data, asked)
+        if not recorded:
+            _when(data, asked)
+        _supervision(asked)
         _who(asked)
-        for name in (OTHER, "new"):  # only a link can set these
+        ordered = ("order", "initial", "samples") if data in (FOLDER, UPLOAD) else ()
+        for name in (OTHER, "new", *ordered):  # only a link can set these
             asked[name] = st.query_params.get_all(name)
         return Chosen(Experiment(**fields_of_parameters(asked)), own)
     except TmlcdError as fault:
         return Chosen(None, fault=fault)
     except _Waits as what:
         return Chosen(None, waits=str(what))
+
+
+def _classes_and_drift(data: str, asked: Asked) -> None:
+    """Draw the widgets of a composed stream above the charts."""
+    most = MOST_CLASSES.get(data, 10)
+    classes = checked(
+        st.slider, "Classes (λ)", 2, most, 2, key="lambda", width=135, help="Number of classes at the start."
+    )
+    kinds = {name: kind.title for name, kind in DRIFTS.items() if _medium(data) != "vector" or not kind.disturbs}
+    told = "  \n".join(f"**{kind.title}**: {kind.about}." for kind in DRIFTS.values())
+    drift = chosen(st.selectbox, "Drift", kinds, key="drift", old=OLD_LABELS, width=200, help=told)
+    asked["lambda"], asked["drift"] = [str(classes)], [drift]
 
 
 class _Waits(Exception):
@@ -94,7 +117,7 @@ def _offered(code: str) -> bool:
         return (pack.PLACE / pack.FILE).exists()
     if code in SOURCES:
         return SOURCES[code].missing() is None
-    return code != FOLDER or offers_server_devices()
+    return code not in (FOLDER, TABLE) or offers_server_devices()
 
 
 def _medium(data: str) -> str:
@@ -140,6 +163,76 @@ def _data(data: str, asked: Asked) -> Upload | None:
     return own
 
 
+def _recorded(data: str, asked: Asked) -> Upload | None:
+    """Draw the settings of a recorded stream, with a preview of a table before it runs."""
+    own = None
+    with st.sidebar.expander("Data", expanded=True, icon=":material/database:"):
+        if data == TABLE:
+            hint = "CSV, TSV, ARFF, Parquet or NPZ file on this computer, with its rows in the order of time."
+            typed = checked(st.text_input, "Table", key="table", help=hint)
+            if not typed.strip():
+                raise _Waits("Type the path of a table: “Data” in the sidebar")
+            asked["table"] = [local_table(typed)]
+        elif data == TABLE_UPLOAD:
+            own = upload_table()
+            if own is None:
+                raise _Waits("Upload a table with its rows in the order of time: “Data” in the sidebar")
+            asked["data"], asked["table"] = [TABLE], [own.path]
+        if "table" in asked:
+            asked["label"], rows = _label(asked["table"][0], own.name if own else Path(asked["table"][0]).name)
+        else:
+            rows = river_stream(data).n_samples or 0
+        asked["initial"] = [str(int(checked(
+            st.number_input, "Initial samples", 1, MOST_SAMPLES - 1, 100, key="initial",
+            help="First samples, on which the learners and the scaling of the columns are fitted.",
+        )))]  # fmt: skip
+        samples = int(checked(
+            st.number_input, "Samples", 0, MOST_SAMPLES, 0, key="samples",
+            help=f"Samples to use, the initial ones included. 0 = all, on this page at most {MOST_SAMPLES:,}.",
+        ))  # fmt: skip
+        asked["samples"] = [str(samples or (MOST_SAMPLES if rows > MOST_SAMPLES else 0))]
+        if "table" in asked:
+            scales = ["z-score", "min-max", "none"]
+            hint = (
+                "Scaling of numbers by the initial samples: mean and standard deviation, or smallest and largest value."
+            )
+            asked["scale"] = [checked(st.selectbox, "Scaling", scales, key="scale", help=hint)]
+    return own
+
+
+def _label(path: str, name: str) -> tuple[list[str], int]:
+    """Show the preview of a table and the choice of its label column; return the label and the number of rows."""
+    table = table_of(path)
+    likely = table.likely_label()
+    options = {"": "Choose a column"} | {column.name: column.name for column in table.columns}
+    label = chosen(
+        st.selectbox, "Label", options, key="label",
+        help=f"Column with the class of each row. It is probably “{likely}”.",
+    )  # fmt: skip
+    with st.expander(f"Columns of {as_text(name)}", expanded=not label):
+        st.dataframe(preview(table, label), hide_index=True, height=min(400, 36 * (len(table.columns) + 1)))
+    if not label:
+        raise _Waits(f"Choose the column with the labels, probably “{likely}”: “Label” in the sidebar")
+    counts = counts_of(path, label)
+    st.caption(as_text(classes_in_words(counts)))
+    return [label], counts.rows
+
+
+def _supervision(asked: Asked) -> None:
+    with st.sidebar.expander("Labels", icon=":material/label:"):
+        shares = {
+            "labels": ("Samples with a label (%)", 100, "The other samples are predicted; their label never comes."),
+            "wrong_labels": ("Wrong labels (%)", 0, "Labels that are replaced by another class."),
+        }  # fmt: skip
+        for key, (title, usual, hint) in shares.items():
+            asked[key] = [str(checked(st.slider, title, 0, 100, usual, 1, key=key, help=hint))]
+        delay = checked(
+            st.number_input, "Label delay (samples)", 0, MOST_DELAY, 0, key="label_delay",
+            help="The label of a sample comes after so many more predictions. The accuracy counts the true labels.",
+        )  # fmt: skip
+        asked["label_delay"] = [str(int(delay))]
+
+
 def _use_folder(asked: Asked, path: str, cache: str | None) -> None:
     """Use a folder as data; opening it here reports its error before any other."""
     feature_pool_of(path, (), cache)
@@ -164,6 +257,13 @@ def _words() -> list[str]:
 
 def _when(data: str, asked: Asked) -> None:
     with st.sidebar.expander("Drift", icon=":material/trending_down:"):
+        fewest, classes = DRIFTS[asked["drift"][0]].affects, int(asked["lambda"][0])
+        if 0 < fewest < classes:
+            affected = checked(
+                st.slider, "Classes affected (m)", fewest, classes, fewest, key="affected",
+                help="Number of classes that change, or of labels that rotate.",
+            )  # fmt: skip
+            asked["affected"] = [str(affected)]
         begins = checked(
             st.slider, "Drift starts at (% of stream)", 1, 99, 50, 1, key="begins",
             help="Part of the stream before the drift.",
@@ -191,8 +291,23 @@ def _explained(effects: list[str]) -> str:
     return "  \n".join(noisy if e == VERY_NOISY else f"**{e}**: {EFFECTS[e].explanation}" for e in effects)
 
 
+def _paper_settings(asked: Asked) -> bool:
+    """Choose the variant of the paper's settings; return True for the settings as printed."""
+    variant = chosen(
+        st.selectbox, "Settings of the paper", {name: one.title for name, one in VARIANTS.items()}, key="paper",
+        help="The authors' code differs from the paper's text:  \n" + "  \n".join(
+            f"**{one.topic}**: {one.value}." for one in VARIANTS[CODE].choices if one.repeated
+        ),
+    )  # fmt: skip
+    asked["paper"] = [variant]
+    if variant == CODE and not VARIANTS[CODE].extractor(asked["data"][0]):
+        st.caption("These data keep their features: choose “Spoken words” for the code's batch normalisation.")
+    return variant != CODE
+
+
 def _who(asked: Asked) -> None:
-    looks = styles(name for name, entry in LEARNERS.items() if entry.in_lab)
+    named = {*st.query_params.get_all("learners"), *st.session_state.get("learners", ())}  # a link can name any
+    looks = styles(name for name, entry in LEARNERS.items() if entry.in_lab or name in named)
     with st.sidebar.expander("Learners", icon=":material/school:"):
         asked["learners"] = chosen(
             st.multiselect, "Learners", {name: look.name for name, look in looks.items()}, default=PAPER,
@@ -201,14 +316,15 @@ def _who(asked: Asked) -> None:
         )  # fmt: skip
         if not asked["learners"]:
             raise _Waits("Choose at least one learner: “Learners” in the sidebar")
+        as_printed = _paper_settings(asked)
         numbers: dict[str, Any] = {
             "k": checked(
                 st.number_input, "Neighbours (k)", AUTOMATIC, 99, AUTOMATIC, key="k",
                 help="Number of neighbours. 0 = √(samples stored), as in the paper.",
             ),
             "votes": checked(
-                st.selectbox, "Votes", ["uniform", "distance"], key="votes",
-                help="Uniform: one vote each. Distance: each vote weighs 1/distance.",
+                st.selectbox, "Votes", ["uniform", "distance"], key="votes", disabled=not as_printed,
+                help="Uniform: one vote each. Distance: each vote weighs 1/distance. The authors' code uses distance.",
             ),
             "condense": checked(
                 st.toggle, "Condense", True, key="condense",
@@ -221,6 +337,12 @@ def _who(asked: Asked) -> None:
             "p": checked(
                 st.number_input, "Bound (p)", AUTOMATIC, 5000, AUTOMATIC, key="p",
                 help="Largest |T| of Condensing-in-Time; the oldest samples are removed first. 0 = no limit.",
+            ),
+            "max_bytes": checked(
+                st.number_input, "Same memory for all learners (bytes)", AUTOMATIC, MOST_BYTES, AUTOMATIC,
+                key="max_bytes",
+                help="Every learner stores as many samples as fit; Active shares the bytes between T and its window. "
+                "Window and bound are then ignored. 0 = off.",
             ),
         }  # fmt: skip
     with st.sidebar.expander("Change detection", icon=":material/query_stats:"):
@@ -241,5 +363,5 @@ def _who(asked: Asked) -> None:
             ),
         }  # fmt: skip
     for name, value in numbers.items():
-        whole = isinstance(value, float) and name in ("k", "window", "p")
+        whole = isinstance(value, float) and name in ("k", "window", "p", "max_bytes")
         asked[name] = [str(int(value) if whole else value).lower()]

@@ -13,18 +13,20 @@ from pages.shell.streamlit_internals import DeltaGenerator
 from pages.shell.url_widgets import as_text, checked
 from pages.views.drift_lab.choose import DATA, Chosen, choose
 from pages.views.drift_lab.repeat import RUNS, TOGGLE, Bands, bands
-from pages.views.drift_lab.runs import LabRun, feature_pool_of, run, spoken
+from pages.views.drift_lab.runs import LabRun, pool_of, run
 from pages.views.drift_lab.sample import sample_view
 from pages.views.drift_lab.upload import Upload
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments import Experiment
 from tmlcd_core.streams import DRIFTS
-from tmlcd_core.viz.lab import figures, run_of, shortage_in_words, trace_csv
+from tmlcd_core.viz.lab import agreement_in_words, figures, run_of, shortage_in_words, trace_csv
 
 PATIENCE = 0.4  # s before progress is shown, to avoid flicker
 GOOD = "lab good"
 FIXES = {
-    "classes": ("lambda", "Use {} classes")
+    "classes": ("lambda", "Use {} classes"),
+    "max_bytes": ("max_bytes", "Use {:,} bytes"),
+    "affected": ("affected", "Let {} classes change"),
 }  # setting named by an error's remedy -> key of its widget, label of the button
 
 
@@ -45,7 +47,7 @@ def threshold_of(found: LabRun) -> float:
 
 
 def run_with_words(experiment: Experiment, own: Upload | None, place: DeltaGenerator) -> LabRun:
-    """Run an experiment and show its progress in `place` if it takes longer than PATIENCE."""
+    """Run an experiment and return it; show its progress in `place` if it takes longer than PATIENCE."""
     started = time.monotonic()
 
     def tell(done: int, total: int, what: str) -> None:
@@ -63,6 +65,8 @@ def name_of(found: LabRun) -> str:
     data = DATA.get(found.experiment.data, Path(found.experiment.data).name)
     words = ", ".join(found.scenario.start.classes)
     drift, shown = DRIFTS[found.experiment.drift].title, found.upload.name if found.upload else data
+    if found.scenario.recorded:
+        return f"{shown}, {found.scenario.start.size} classes, h = {threshold_of(found):g}"
     return f"{drift}, {shown} ({words}), h = {threshold_of(found):g}"
 
 
@@ -84,7 +88,7 @@ def tell_problem(problem: TmlcdError | str, chosen: Chosen, good: LabRun | None)
     experiment = chosen.experiment
     if experiment is None or not problem.remedy:
         return
-    feature_pool = feature_pool_of(experiment.data, spoken(experiment), chosen.upload.cache if chosen.upload else None)
+    feature_pool = pool_of(experiment, chosen.upload.cache if chosen.upload else None)
     if experiment.remedied(feature_pool, problem):
         for setting, value in problem.remedy.items():
             key, label = FIXES[setting]
@@ -93,7 +97,9 @@ def tell_problem(problem: TmlcdError | str, chosen: Chosen, good: LabRun | None)
 
 def tell_limits(found: LabRun) -> None:
     """Show which data are unusable or too few."""
-    for remark in (found.remark, shortage_in_words(found.experiment, found.scenario, found.feature_pool)):
+    agreement = agreement_in_words(found.traces) if found.scenario.recorded else ""
+    shortage = shortage_in_words(found.experiment, found.scenario, found.feature_pool)
+    for remark in (found.remark, shortage, agreement):
         if remark:
             st.caption(as_text(remark))
     settings = dict(found.experiment.settings)
@@ -132,12 +138,15 @@ def show() -> None:
     row = st.container(horizontal=True, vertical_alignment="center")
     with row:
         label = f"Average of {RUNS} runs (± 1 standard deviation)"
-        wanted = checked(st.toggle, label, False, key=TOGGLE, help="Repeats the run with consecutive seeds.")
+        wanted = good.experiment.is_random and checked(
+            st.toggle, label, False, key=TOGGLE, help="Repeats the run with consecutive seeds."
+        )
     several = bands(good, title, threshold_of(good)) if wanted else None
     with charts:
         watch(good, title, several)
     said = replace(good.experiment, runs=RUNS if wanted else 1)
-    said = replace(said, data="the folder that you zipped") if good.upload else said
+    if good.upload:
+        said = replace(said, data=good.upload.name if said.label else "the folder that you zipped")
     with row:
         table = partial(as_csv, good)
         st.download_button("Trace as CSV", table, "trace.csv", "text/csv", icon=":material/table:", on_click="ignore")

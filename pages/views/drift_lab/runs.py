@@ -20,6 +20,7 @@ from tmlcd_core.learners import Trace
 from tmlcd_core.progress import Progress
 from tmlcd_core.streams import Scenario, Stream, compose
 from tmlcd_core.streams.feature_pools import FeaturePool, SourcePool
+from tmlcd_core.streams.tables import TableRecording
 from tmlcd_core.viz.palette import style
 
 PREPARED = "lab prepared"
@@ -43,7 +44,7 @@ class LabRun:
     @property
     def feature_pool(self) -> FeaturePool:
         """Feature pool of the experiment's data."""
-        return feature_pool_of(self.experiment.data, spoken(self.experiment), self.cache)
+        return pool_of(self.experiment, self.cache)
 
     @property
     def stream(self) -> Stream:
@@ -59,21 +60,22 @@ class LabRun:
         """Return a learner's trace; a cached one if the threshold h is within the range that gives the same trace."""
         settings = self.experiment.learner_settings(name, self.scenario)
         threshold = settings.pop("threshold", None)
-        earlier = earlier_runs(repr((self._stream_key(), name, settings)))
+        earlier = earlier_runs(repr((self._stream_key(), name, settings, self.experiment.supervision)))
         with earlier.lock:
             for trace in earlier.traces:
                 low, high = trace.thresholds()
                 if threshold is None or low < threshold <= high:
                     return trace
-            stream = self.stream
-            trace = self.experiment.learner(name, self.scenario).fit(stream.X0, stream.y0).run(stream.X, stream.y)
+            trace = self.experiment.learner_run(name, self.stream).trace
+            assert trace is not None
             earlier.traces.append(trace)
             return trace
 
     def inspection(self, name: str, sample: int) -> Inspection:
         """Return a learner's training set, prediction and neighbours at a sample."""
         settings = self.experiment.learner_settings(name, self.scenario)
-        return inspection_of(f"{self._stream_key()} {name} {settings}", self, name, sample)
+        key = f"{self._stream_key()} {name} {settings} {self.experiment.supervision}"
+        return inspection_of(key, self, name, sample)
 
     @property
     def cache(self) -> str | None:
@@ -115,16 +117,31 @@ def run(experiment: Experiment, own: Upload | None, progress: Progress) -> LabRu
     if about not in ready:
         while len(ready) >= MOST_PREPARED:
             ready.pop(next(iter(ready)))
-        feature_pool = feature_pool_of(experiment.data, spoken(experiment), own.cache if own else None)
+        feature_pool = pool_of(experiment, own.cache if own else None)
         scenario = experiment.prepare(feature_pool, progress)
         is_folder = isinstance(feature_pool, SourcePool) and own is None  # an upload has reported them already
         ready[about] = scenario, left_out(feature_pool.skipped) if is_folder else ""
+        if isinstance(feature_pool, TableRecording):
+            ready[about] = scenario, " ".join(feature_pool.notes)
     scenario, remark = ready[about]
     found = LabRun(experiment, scenario, own, remark)
     for done, name in enumerate(experiment.learner_names):
         progress(done, len(experiment.learner_names), f"running {style(name).name}")
         found.trace(name)
     return found
+
+
+def pool_of(experiment: Experiment, cache: str | None) -> FeaturePool:
+    """Return the feature pool of an experiment; `cache` is an upload's folder."""
+    if experiment.is_recorded:
+        return recording_of(experiment.stream_key(), experiment, cache)
+    return feature_pool_of(experiment.data, spoken(experiment), cache)
+
+
+@st.cache_resource(max_entries=16, ttl=60, show_spinner=False)
+def recording_of(key: str, _experiment: Experiment, cache: str | None) -> FeaturePool:
+    """Return the recorded stream of an experiment with this `stream_key`."""
+    return _experiment.feature_pool(features_in(cache))
 
 
 # ttl: a folder may get new files.
@@ -174,4 +191,6 @@ def earlier_runs(key: str) -> EarlierRuns:
 @st.cache_resource(max_entries=64, show_spinner=False)
 def inspection_of(key: str, _found: LabRun, name: str, sample: int) -> Inspection:
     """Return the cached inspection of one sample."""
-    return inspect_sample(_found.experiment.learner(name, _found.scenario), _found.stream, sample)
+    experiment = _found.experiment
+    learner = experiment.learner(name, _found.scenario)
+    return inspect_sample(learner, _found.stream, sample, experiment.supervision, experiment.seed)

@@ -49,7 +49,7 @@ def sample_view(found: LabRun, sample: int) -> None:
 
 @st.cache_data(max_entries=256, show_spinner=False)
 def thumbnail(data: str, origin: Origin, index: int, _medium: NDArray) -> str:
-    """Return a small picture as a data URL (PNG)."""
+    """Return a small picture of a clip (samples,) or image (height, width, 3) as a data URL (PNG)."""
     from PIL import Image
 
     image = Image.fromarray(picture(_medium)).resize((THUMBNAIL, THUMBNAIL))
@@ -109,7 +109,7 @@ def opinion(found: LabRun, sample: int, name: str, view: Inspection, label: str)
 
 
 def hear(name: str, sample: int, near: Sequence[Neighbour], media: Sequence[NDArray | None]) -> None:
-    """Show a control that plays one of the neighbours, if they are sounds."""
+    """Show a control that plays one of the neighbours, if their `media` are clips (samples,)."""
     sounds = {place: medium for place, medium in enumerate(media, 1) if medium is not None and medium.ndim == 1}
     if not sounds:
         return

@@ -1,7 +1,8 @@
-"""A visitor's own data: an uploaded zip, or a folder on the server's machine."""
+"""A visitor's own data: an uploaded zip or table, or a folder or table on the server's machine."""
 
 import weakref
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -13,6 +14,7 @@ from pages.shell.url_widgets import as_text
 from pages.shell.visitor import offers_server_devices
 from tmlcd_core.datasets import FolderSource, UploadBudget, extract_upload
 from tmlcd_core.datasets.folder import left_out
+from tmlcd_core.datasets.tables import open_table
 from tmlcd_core.errors import DataError
 from tmlcd_core.progress import Progress, silent
 
@@ -20,22 +22,27 @@ LIMIT = 10 * 2**20  # bytes; checked again here because a client can bypass the 
 BUDGET = UploadBudget()
 MOST_OF_VISITOR = 3 * BUDGET.bytes  # bytes unpacked, all tabs of a visitor
 MOST_OF_ALL = 40 * BUDGET.bytes
+TABLE_ENDINGS = ("csv", "tsv", "arff")  # text only: a small Parquet or NPZ file may unpack to any size
 STATE, REFUSED = "lab upload", "lab upload refused"
 
 
 @dataclass(frozen=True)
 class Upload:
-    """Unpacked zip. Its folder is deleted with the last reference, at the latest with the session."""
+    """Unpacked zip, or a table with its `ending`.
+
+    Its folder is deleted with the last reference, at the latest with the session.
+    """
 
     file_id: str
     name: str
     folder: TemporaryDirectory
     told: str
+    ending: str = ""
 
     @property
     def path(self) -> str:
-        """Folder of the unpacked files."""
-        return str(Path(self.folder.name, "upload"))
+        """Folder of the unpacked files, or the table."""
+        return str(Path(self.folder.name, f"upload{self.ending}"))
 
     @property
     def cache(self) -> str:
@@ -59,52 +66,98 @@ def local_folder(typed: str) -> str:
     raise DataError(f"there is no folder {typed[:200]!r} on this computer: check the path")
 
 
+def local_table(typed: str) -> str:
+    """Return the absolute path of a table on the server's machine; `DataError` as in `local_folder`."""
+    if not offers_server_devices():
+        raise DataError("visitors cannot use files of the server: upload the table instead")
+    try:
+        path = Path(typed.strip()).expanduser().resolve()
+        if path.is_file():
+            return str(path)
+    except (OSError, ValueError, RuntimeError):
+        pass
+    raise DataError(f"there is no file {typed[:200]!r} on this computer: check the path")
+
+
 def upload() -> Upload | None:
     """Show the upload widget and return the zip of this session; `DataError` if a new one is not usable."""
-    sent = st.file_uploader(
-        "Zip of clips or images",
-        type="zip",
-        max_upload_size=LIMIT >> 20,
-        help="One folder per class with wav, flac, ogg or mp3 clips or jpg or png images. At most 10 MB.",
-    )
-    known: Upload | None = st.session_state.get(STATE)
+    hint = "One folder per class with wav, flac, ogg or mp3 clips or jpg or png images. At most 10 MB."
+    known = _received("Zip of clips or images", ["zip"], hint, unpack)
+    if known is not None:
+        st.caption(as_text(known.told))
+    return known
+
+
+def upload_table() -> Upload | None:
+    """Show the upload widget and return the table of this session; `DataError` if a new one is not usable."""
+    hint = "Rows in the order of time, with column names in the first line. CSV, TSV or ARFF in UTF-8, at most 10 MB."
+    return _received("Table", list(TABLE_ENDINGS), hint, keep_table)
+
+
+def _received(label: str, endings: list[str], hint: str, keep: Callable[..., Upload]) -> Upload | None:
+    """Show an upload widget; return the last usable file of this session, stored by `keep`."""
+    sent = st.file_uploader(label, type=endings, max_upload_size=LIMIT >> 20, help=hint)
+    state = f"{STATE} {label}"
+    known: Upload | None = st.session_state.get(state)
     if sent is not None and (known is None or sent.file_id != known.file_id):
         refused_id, fault = st.session_state.get(REFUSED, ("", None))
         if refused_id == sent.file_id:  # do not read it again in every rerun
             raise fault
         try:
             with st.spinner("Reading your files …"), one_at_a_time("reading your upload", silent) as tell:
-                known = st.session_state[STATE] = unpack(sent.file_id, sent.name, sent.getvalue(), visitor(), tell)
+                known = st.session_state[state] = keep(sent.file_id, sent.name, sent.getvalue(), visitor(), tell)
         except DataError as fault:
             st.session_state[REFUSED] = sent.file_id, fault
             raise
-    if known is not None:
-        st.caption(as_text(known.told))
     return known
 
 
+def keep_table(file_id: str, name: str, content: bytes, owner: str = "", progress: Progress = silent) -> Upload:
+    """Store and check a table of the visitor `owner` in a folder of its own; return its `Upload`."""
+    ending = Path(name).suffix.lower()
+    if ending[1:] not in TABLE_ENDINGS:
+        raise DataError(f"{name!r} is no table: upload a file that ends in {', '.join(TABLE_ENDINGS)}")
+
+    def store(path: str) -> str:
+        Path(path).write_bytes(content)
+        _ = open_table(path).columns
+        return ""
+
+    return _stored(Upload(file_id, name, TemporaryDirectory(prefix="tmlcd-upload-"), "", ending), content, owner, store)
+
+
 def unpack(file_id: str, name: str, content: bytes, owner: str = "", progress: Progress = silent) -> Upload:
-    """Unpack and check a zip of the visitor `owner` in a folder of its own."""
-    if len(content) > LIMIT:
-        raise DataError(f"{name!r} has {len(content) / 2**20:.1f} MB: upload at most {LIMIT // 2**20} MB")
-    folder = TemporaryDirectory(prefix="tmlcd-upload-")
-    found = Upload(file_id, name, folder, "")
-    try:
-        _uploads.reserve(folder, owner)
-        source = FolderSource(extract_upload(content, found.path, BUDGET))
+    """Unpack and check a zip of the visitor `owner` in a new folder; return the `Upload`."""
+
+    def store(path: str) -> str:
+        source = FolderSource(extract_upload(content, path, BUDGET))
         usable = source.check(progress, BUDGET.seconds)
+        counts = ", ".join(f"{label}: {n}" for label, n in list(usable.items())[:12])
+        more = f" and {len(usable) - 12} more classes" if len(usable) > 12 else ""
+        classes = f"{len(usable)} class{'es' * (len(usable) > 1)}"
+        told = f"{name} contains {source.kind} of {classes} ({counts}{more}). {left_out(source.skipped)}"
+        return told.strip()
+
+    return _stored(Upload(file_id, name, TemporaryDirectory(prefix="tmlcd-upload-"), ""), content, owner, store)
+
+
+def _stored(found: Upload, content: bytes, owner: str, store: Callable[[str], str]) -> Upload:
+    """Store an upload within the quota: `store` writes it to a path and returns a description."""
+    name, folder = found.name, found.folder
+    try:
+        if len(content) > LIMIT:
+            raise DataError(f"{name!r} has {len(content) / 2**20:.1f} MB: upload at most {LIMIT // 2**20} MB")
+        _uploads.reserve(folder, owner)
+        told = store(found.path)
     except BaseException as fault:
         folder.cleanup()
         _uploads.release(folder.name)
         if isinstance(fault, DataError):
-            raise DataError(str(fault).replace(found.path, name)) from fault
+            text = str(fault).replace(found.path, name)
+            raise DataError(text.replace(f"upload{found.ending}", name) if found.ending else text) from fault
         raise
     _uploads.settle(folder)
-    counts = ", ".join(f"{label}: {n}" for label, n in list(usable.items())[:12])
-    more = f" and {len(usable) - 12} more classes" if len(usable) > 12 else ""
-    classes = f"{len(usable)} class{'es' * (len(usable) > 1)}"
-    told = f"{name} contains {source.kind} of {classes} ({counts}{more}). {left_out(source.skipped)}"
-    return Upload(file_id, name, folder, told.strip())
+    return replace(found, told=told)
 
 
 class Uploads:

@@ -1,19 +1,19 @@
-"""A lesson of one's own: a title and a question that travel in the address, with the settings of the page."""
+"""Custom lesson: a title and a question in the address, with the settings of the page."""
 
 import streamlit as st
 
 from pages.views.lessons import link
 
-LIMITS = {"title": 80, "question": 300}  # characters; also cut when a link is opened, for anybody can write one
+LIMITS = {"title": 80, "question": 300}  # characters; also applied when a link is opened, since anyone can write one
 
 
 def plain(text: str, limit: int) -> str:
-    """One line of at most so many characters."""
+    """Return the text as one line of at most `limit` characters."""
     return " ".join(text.split())[:limit]
 
 
 def show_lesson() -> None:
-    """The title and the question of the address, if it has any, as text: no markup, no links."""
+    """Show the title and question of the address, if any, as plain text: no markup, no links."""
     said = [plain(st.query_params.get(key, ""), limit) for key, limit in LIMITS.items()]
     if any(said):
         with st.container(key="banner", horizontal=True, gap="small"):

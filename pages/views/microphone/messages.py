@@ -20,12 +20,12 @@ class Message(NamedTuple):
 
 @dataclass
 class Messages:
-    """The list of messages, each of them once: ten clips may fail for one reason."""
+    """List of messages without repetitions: ten clips may fail for the same reason."""
 
     shown: list[Message] = field(default_factory=list)
 
     def info(self, text: str) -> None:
-        """Add an information."""
+        """Add an information message."""
         self._add(Message("info", text))
 
     def warn(self, text: str) -> None:

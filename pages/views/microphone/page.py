@@ -43,7 +43,7 @@ def show() -> None:
 
 @st.cache_resource(show_spinner=False)
 def warming() -> threading.Thread:
-    """Start a thread that imports and compiles what the first take needs, once per server."""
+    """Start and return a thread that imports and compiles what the first take needs, once per server."""
     thread = threading.Thread(target=warm_up, daemon=True)
     thread.start()
     return thread
@@ -94,36 +94,38 @@ def newer_version(tab: TabState) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.warning(
-            "This session was changed on another server at the same time. The newer version has kept the address; "
-            "this tab goes on with yours under a new one. Nothing was lost.",
+            "This session was changed on another server at the same time. The newer version keeps the address; "
+            "your version now has a new address. Nothing was lost.",
             icon=":material/call_split:",
         )
         st.button("Open the newer version", key="mic:newer", on_click=open_newer, args=(tab,))
 
 
 def next_step(tab: TabState, step: str) -> None:
-    """Draw the one next thing to do, with a button if it is in another step."""
+    """Draw the next thing to do, with a button if it is in another step."""
     advice = tab.teach.advice(tab.session)
     if tab.teach.cut:
-        text, go = "**Next:** hear the words that were found, drop what is wrong, and keep the rest.", TEACH
+        text, go = "**Next:** listen to the words that were found, delete wrong ones, and keep the rest.", TEACH
     elif advice is not None:
         text, go = f"**Next:** {as_text(advice)}.", TEACH
     elif step == TEACH:
-        text, go = "**Ready.** It knows every word a little: more takes make it better, or let it listen.", SAY
+        text, go = "**Ready.** Every word has enough takes. Record more to improve the accuracy, or go on.", SAY
+    elif tab.say.awaits_judgement and tab.say.answer is not None and tab.say.answer.unknown:
+        text, go = "**Next:** select the word that you said, or ignore the take.", step
     elif tab.say.awaits_judgement:
-        text, go = "**Next:** tell it what you said; it learns from that.", step
+        text, go = "**Next:** select the word that you said; the learners learn it.", step
     elif not tab.session.started:
-        text, go = "**Next:** say one of the words and see what it understands.", step
+        text, go = "**Next:** say one of the words and see the prediction.", step
     elif tab.drift.guide is not None and tab.drift.alarms(tab.session):
-        text, go = "**It has noticed.** Go on and watch it recover, or end the drift.", CHANGE
+        text, go = "**Change detected.** Go on and watch the accuracy recover, or end the drift.", CHANGE
     elif tab.drift.guide is not None:
-        text, go = "**Next:** go on saying words, as the box tells you.", CHANGE
+        text, go = "**Next:** follow the instructions in the box.", CHANGE
     elif (left := tab.session.settings.warmup - tab.session.judged) > 0:
-        text, go = f"**Next:** say {left} more words, so that it knows how good it is; then change something.", step
+        text, go = f"**Next:** say {left} more word{'s' * (left > 1)} (warm-up), then change something.", step
     elif step == SAY:
-        text, go = "**Next:** change something, and see whether it notices.", CHANGE
+        text, go = "**Next:** change something, and see whether it is detected.", CHANGE
     else:
-        text, go = "**Next:** choose what is to change, and begin.", step
+        text, go = "**Next:** choose a change and begin.", step
     with st.container(horizontal=True, vertical_alignment="center", key="mic-next"):
         st.markdown(text)
         if go != step:

@@ -14,30 +14,30 @@ from tmlcd_core.mcu import BOARDS
 from tmlcd_core.viz.palette import styles
 
 OPEN, TURN = "mic:open", "mic:open:turn"
-MAX_MB = 20  # the server's upload limit; MOST_TAKES recordings of two seconds fit in
+MAX_MB = 20  # the server's upload limit; enough for MOST_TAKES recordings of two seconds
 
 
 def save_and_load(tab: TabState) -> None:
     """Draw the buttons and uploaders to save, open, export and remove the session."""
-    with st.expander("Keep, open, take along", icon=":material/save:"):
+    with st.expander("Save and export", icon=":material/save:"):
         open_file()
         if tab.handle.stored is None:
-            st.caption("As soon as there is a take, the session can be downloaded here, with all takes.")
+            st.caption("Record a take first. Then you can download the session here, with all takes.")
             return
         session = tab.session
         download(tab, "Session", LiveSession.save, "words.session.zip", ":material/save:",
-                 "Everything: takes, answers, settings. It can be opened again above.")  # fmt: skip
+                 "Takes, answers and settings. You can open the file again above.")  # fmt: skip
         if session.labels():
             download(tab, "Takes as wav folders", LiveSession.wav_folder, "words.zip", ":material/folder_zip:",
-                     "One folder per word, as the Drift lab and the commands read them.")  # fmt: skip
+                     "One folder of wav files per word, for the Drift lab and the command line.")  # fmt: skip
         stm32(tab)
         st.caption(
-            "This page can be reloaded: its address holds the session, which this server keeps until a day after the "
-            "last take. Whoever has the address can open it."
+            "You can reload this page: its address names the session. The server keeps it for one day after the last "
+            "take. Anyone who has the address can open it."
         )
         st.button(
             "Forget my recordings", key="mic:forget", icon=":material/delete_forever:", on_click=remove_session,
-            args=(tab,), help="Removes all takes of this session from the server, at once and for good.",
+            args=(tab,), help="Removes all takes of this session from the server now. This cannot be undone.",
         )  # fmt: skip
 
 
@@ -67,21 +67,22 @@ def open_file() -> None:
 
 
 def stm32(tab: TabState) -> None:
-    """Draw the export of a fitted learner as a C project; a project is offered until the session changes."""
+    """Draw the export of a fitted learner as a C project; its download is shown until the session changes."""
     session = tab.session
     if session.missing():
         return
     looks = styles(session.learners)
     titles = {board.title: board for board in BOARDS.values()}
-    board = titles[st.selectbox("Board", list(titles), key="mic:board", help="Which STM32 the model goes to.")]
+    board = titles[st.selectbox("Board", list(titles), key="mic:board", help="Target board of the exported model.")]
     learner = st.selectbox(
         "Learner", session.learners, index=len(session.learners) - 1, key="mic:exported",
-        format_func=lambda name: looks[name].name, help="Which of the learners goes there.",
+        format_func=lambda name: looks[name].name, help="Learner to export.",
     )  # fmt: skip
+    st.caption("The board always uses the paper's filter, whatever the page uses. The project shows both accuracies.")
     wanted = (tab.handle.seen, board.name, learner)
-    if st.button("Write it as C for the STM32", key="mic:stm32", icon=":material/memory:", width="stretch"):
+    if st.button("Create C project for the STM32", key="mic:stm32", icon=":material/memory:", width="stretch"):
         try:
-            with st.spinner("Reading all takes through the paper's filter …"):
+            with st.spinner("Computing the paper's features of all takes …"):
                 tab.project = (wanted, session_project(session, board, learner))
         except TmlcdError as error:
             st.error(as_text(str(error)), icon=":material/error:")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pages.views.microphone.session_store import NewerOnDisk, StoredSession, session_store
+from tmlcd_core.features.voice import default_voice
 from tmlcd_core.live import LiveSession
 
 WORDS = ("yes", "no", "up")  # of a new session
@@ -18,7 +19,7 @@ class SessionHandle:
     """The session of one tab: a draft until the first change, then a stored session that other tabs may share."""
 
     stored: StoredSession | None = None
-    draft: LiveSession = field(default_factory=lambda: LiveSession(WORDS))
+    draft: LiveSession = field(default_factory=lambda: LiveSession(WORDS, default_voice()))
     lock: threading.RLock = field(default_factory=threading.RLock)  # the stored session uses the same one
     seen: int = 0  # version of the stored session that this tab shows
     _held: bool = False  # inside `exclusive`

@@ -124,7 +124,7 @@ class SessionStore:
         self._lock = threading.Lock()
 
     def create(self, session: LiveSession, lock: threading.RLock | None = None) -> StoredSession:
-        """Store a session under a new random token; `lock` is the lock that its tab already uses for it."""
+        """Store a session under a new random token and return it; `lock` is the one that its tab already uses."""
         prune(self.folder)
         stored = StoredSession(secrets.token_urlsafe(16), session, self.folder, lock or threading.RLock())
         with self._lock:

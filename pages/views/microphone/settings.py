@@ -1,4 +1,4 @@
-"""Settings of a session as widgets in the sidebar: a change on either side is copied to the other."""
+"""Settings of a session as widgets in the sidebar; the widgets and the session are kept equal."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,18 +8,18 @@ import streamlit as st
 from pages.shell.url_widgets import as_text
 from pages.views.microphone.tab_state import TabState
 from tmlcd_core.errors import TmlcdError
-from tmlcd_core.features.voice import DEFAULT_VOICE, VOICE_EXTRACTORS
+from tmlcd_core.features.voice import BEST_VOICE, VOICE_EXTRACTORS
 from tmlcd_core.live import LEARNERS, RANGES, LiveSession, LiveSettings
 from tmlcd_core.viz.palette import styles
 
 SHOWN = "mic:settings"
-ABILITIES = (0.9, 0.8)  # shares of right answers for which the rate of false alarms is shown
+ACCURACIES = (0.9, 0.8)  # for which the rate of false alarms is shown
 CALIBRATED = RANGES["threshold"][0]  # this threshold means: calibrate it from the rate of false alarms
 FALSE_ALARMS = (RANGES["false_alarms"][0], 0.02, 0.05, 0.1, RANGES["false_alarms"][1])
 
 
 def settings(tab: TabState) -> None:
-    """Draw extractor, learners and the numbers of the CUSUM test; change the session when a widget has changed."""
+    """Draw extractor, learners and settings of the CUSUM test; change the session when a widget has changed."""
     session = tab.session
     shown = values(session)
     # The session was opened or changed in another tab, or Streamlit dropped the values while another page was shown.
@@ -27,39 +27,41 @@ def settings(tab: TabState) -> None:
         st.session_state.update(shown)
         st.session_state[SHOWN] = stamp(session)
         if offered(session.settings) != session.settings:
-            tab.messages.info("Some settings of this session are beyond what this page offers: it uses the nearest.")
+            tab.messages.info("Some settings of this session are not available here: the nearest values are used.")
     with st.expander("Features", icon=":material/graphic_eq:"):
         extractor = st.selectbox(
             "Extractor", list(VOICE_EXTRACTORS), key="mic:extractor", format_func=title,
-            help="How a take becomes numbers. All takes are read again with another one.",
+            help="How a take becomes a feature vector. After a change, the features of all takes are computed again.",
         )  # fmt: skip
-        st.caption(f"{VOICE_EXTRACTORS[extractor].explain} {VOICE_EXTRACTORS[extractor].n_features:,} numbers a take.")
+        st.caption(f"{VOICE_EXTRACTORS[extractor].explain} {VOICE_EXTRACTORS[extractor].n_features:,} features.")
     with st.expander("Learners", icon=":material/school:"):
         looks = styles(LEARNERS)
         chosen = st.multiselect(
-            "Side by side", LEARNERS, key="mic:learners", format_func=lambda name: looks[name].name,
-            help="CIT learns from its errors; Active and Hybrid also watch for changes.",
+            "Learners to compare", LEARNERS, key="mic:learners", format_func=lambda name: looks[name].name,
+            help="CIT learns from its errors; Active and Hybrid also detect changes.",
         )  # fmt: skip
-        k = st.number_input("Neighbours k", *RANGES["k"], key="mic:k", help="How many of the nearest takes vote.")
-        votes = st.selectbox("Votes", ["distance", "uniform"], key="mic:votes", help="1/distance, or one each.")
+        k = st.number_input("Neighbours (k)", *RANGES["k"], key="mic:k", help="Number of nearest takes that vote.")
+        votes = st.selectbox(
+            "Votes", ["distance", "uniform"], key="mic:votes", help="Weight of a vote: 1/distance, or 1 (uniform)."
+        )
         size = st.number_input(
-            "Largest |T|", *RANGES["max_size"], key="mic:size", help="Takes that Hybrid stores at most."
+            "Bound (largest |T|)", *RANGES["max_size"], key="mic:size", help="Most takes that Hybrid stores."
         )
         window = st.number_input(
-            "Window ϖ", *RANGES["window"], key="mic:window", help="Last answers that Active can go back to."
+            "Window (ϖ)", *RANGES["window"], key="mic:window", help="Number of newest takes that Active keeps in W."
         )
     with st.expander("Change detection", icon=":material/query_stats:"):
-        batch = st.slider("Batch n", *RANGES["batch"], key="mic:n", help="Answers that the test takes in at a time.")
+        batch = st.slider("Batch (n)", *RANGES["batch"], key="mic:n", help="Answers per batch of the test.")
         warmup = st.slider(
-            "Warm-up ξ", *RANGES["warmup"], key="mic:xi", help="Answers from which it learns how good it is."
+            "Warm-up (ξ)", *RANGES["warmup"], key="mic:xi", help="Answers used to estimate the accuracy υ₀."
         )
         h = st.slider(
-            "Threshold h", *RANGES["threshold"], step=0.5, key="mic:h",
-            help="The alarm comes when the statistic g reaches it; 0 works it out from the line below.",
+            "Alarm level (h)", *RANGES["threshold"], step=0.5, key="mic:h",
+            help="The alarm is raised when the statistic g reaches h. 0 = computed from the rate of false alarms.",
         )  # fmt: skip
         alarms = st.select_slider(
             "False alarms", FALSE_ALARMS, key="mic:false", format_func=lambda p: f"{p:.0%}",
-            help="Chance of a false alarm within 100 answers, if 90 % are right; h is worked out from it.",
+            help="Probability of a false alarm within 100 answers at an accuracy of 90 %; h is computed from it.",
         )  # fmt: skip
         place = st.empty()
     learners = tuple(name for name in LEARNERS if name in chosen)  # always in this order
@@ -73,7 +75,7 @@ def settings(tab: TabState) -> None:
             max_size=int(size), window=int(window),
         )  # fmt: skip
         if (extractor, learners, wanted) != stamp(session):
-            with tab.exclusive(), st.spinner("Reading all takes again …"):
+            with tab.exclusive(), st.spinner("Applying the settings to all takes …"):
                 session.change(extractor, learners, wanted)
                 if session.takes:
                     tab.handle.mark_changed()
@@ -81,21 +83,21 @@ def settings(tab: TabState) -> None:
                 st.session_state[SHOWN] = stamp(session)
         test = session.settings
         rates = " and ".join(
-            f"{test.false_alarm_rate(right):.0%} of the sessions with {right:.0%} right answers" for right in ABILITIES
+            f"{test.false_alarm_rate(accuracy):.0%} at an accuracy of {accuracy:.0%}" for accuracy in ACCURACIES
         )
-        place.caption(f"h = {test.h:.1f}: a false alarm within {test.horizon} answers in {rates}.")
+        place.caption(f"h = {test.h:.1f}. Probability of a false alarm within {test.horizon} answers: {rates}.")
     except TmlcdError as error:
         st.error(as_text(str(error)), icon=":material/error:")
 
 
 def title(name: str) -> str:
     """Return the title of an extractor for the selection."""
-    mark = {"paper": " (reference)", DEFAULT_VOICE: " (best)"}.get(name, "")
+    mark = {"paper": " (reference)", BEST_VOICE: " (best)"}.get(name, "")
     return f"{VOICE_EXTRACTORS[name].title}{mark}"
 
 
 def stamp(session: LiveSession) -> tuple[str, tuple[str, ...], LiveSettings]:
-    """Return all that the widgets set: extractor, learners, settings."""
+    """Return the extractor, learners and settings of a session, all of which the widgets set."""
     return session.extractor, session.learners, session.settings
 
 

@@ -6,10 +6,10 @@ from pages.components.recorder import arrived, recorder
 from pages.shell.uploads import forget
 from pages.shell.url_widgets import as_text
 from pages.shell.visitor import offers_server_devices
-from pages.views.microphone.actions.change import spoken_for
 from pages.views.microphone.actions.sounds import receive, receive_clip, receive_each_word, receive_random_words
 from pages.views.microphone.tab_state import TabState
 from tmlcd_core.features.server_microphone import input_device, record
+from tmlcd_core.live.drifts import spoken_for
 
 RECORDER, FILES, TURN = "mic:recorder", "mic:files", "mic:files:turn"
 SOUNDS = ["wav", "flac", "ogg", "mp3"]
@@ -42,7 +42,7 @@ def take_in(tab: TabState, teaching: bool) -> None:
 
 def show_recorder(tab: TabState, teaching: bool) -> None:
     """Draw the recorder, and the messages about the last event."""
-    hold = "Tell it what you said; then it listens again." if not teaching and tab.say.awaits_judgement else ""
+    hold = "Select the word that you said; then it listens again." if not teaching and tab.say.awaits_judgement else ""
     word = tab.teach.word if teaching else tab.say.prompted if tab.say.prompting else ""
     recorder(
         RECORDER, prompt=prompt(tab, teaching), word=word, blocked=blocked(tab, teaching), hold=hold, long=teaching
@@ -82,7 +82,7 @@ def show_others(tab: TabState, teaching: bool) -> None:
 def ready(tab: TabState, teaching: bool) -> None:
     """Draw buttons for ready-made clips."""
     session = tab.session
-    st.caption("Ready-made: the words as a computer voice says them.")
+    st.caption("Ready-made clips, spoken by a computer voice.")
     with st.container(horizontal=True):
         for word in session.words:
             st.button(
@@ -92,14 +92,14 @@ def ready(tab: TabState, teaching: bool) -> None:
         if teaching:
             st.button(
                 f"{A_FEW} of each word", key="mic:few", icon=":material/auto_awesome:", on_click=tab.run_action,
-                args=(receive_each_word, tab, A_FEW), help="Teaches every word at once, to try the page out.",
+                args=(receive_each_word, tab, A_FEW), help="Teaches every word with ready-made clips, to try the page.",
             )  # fmt: skip
         else:
             st.button(
-                f"{SEVERAL} at random, judged", key="mic:several", icon=":material/fast_forward:",
+                f"{SEVERAL} random words", key="mic:several", icon=":material/fast_forward:",
                 on_click=tab.run_action, args=(receive_random_words, tab, SEVERAL),
                 disabled=bool(blocked(tab, teaching)),
-                help="Says words in random order and tells the truth about each.",
+                help="Says words in random order and judges each answer correctly.",
             )  # fmt: skip
 
 
@@ -109,16 +109,16 @@ def files(tab: TabState, teaching: bool) -> None:
     what = f"Files of “{tab.teach.word}”" if teaching else "Files, each of one word"
     sent = st.file_uploader(
         as_text(what), SOUNDS, accept_multiple_files=True, key=f"{FILES}:{turn}", max_upload_size=MAX_MB,
-        help="wav, flac, ogg or mp3 of one word, up to 5 seconds"
-        + (", or of repetitions of it, up to 30 seconds." if teaching else "."),
+        help="wav, flac, ogg or mp3: one word, up to 5 seconds"
+        + (", or repetitions of it, up to 30 seconds." if teaching else "."),
     )  # fmt: skip
     if not sent:
         return
     tab.messages.clear()
-    word = tab.teach.word if teaching else ""  # for all files, though the page may turn to the next word meanwhile
+    word = tab.teach.word if teaching else ""  # for all files; the page may select the next word meanwhile
     for file in sent:
         if file.size > MAX_MB * 2**20:  # the limit of the uploader is checked in the browser only
-            tab.messages.warn(f"{file.name}: {file.size / 2**20:.0f} MB; {MAX_MB} MB are the limit")
+            tab.messages.warn(f"{file.name}: {file.size / 2**20:.0f} MB; the limit is {MAX_MB} MB")
             continue
         receive(tab, file.getvalue(), teaching, name=file.name, word=word)
     forget(sent)
@@ -128,10 +128,10 @@ def files(tab: TabState, teaching: bool) -> None:
 
 def server(tab: TabState, teaching: bool, device: str) -> None:
     """Draw buttons that record with the server's microphone `device`."""
-    st.caption(f"Server microphone: “{as_text(device)}”, on the computer that runs this page.")
+    st.caption(f"Server microphone “{as_text(device)}”, on the computer that runs the app.")
     with st.container(horizontal=True):
-        word = st.button(f"Record {SECONDS:g} s there", key="mic:server", icon=":material/mic:")
-        long = teaching and st.button(f"Long take of {LONG_SECONDS:g} s there", key="mic:server:long")
+        word = st.button(f"Record {SECONDS:g} s on the server", key="mic:server", icon=":material/mic:")
+        long = teaching and st.button(f"Record {LONG_SECONDS:g} s (several words) on the server", key="mic:server:long")
     if word or long:
         tab.messages.clear()
         with st.spinner("Speak now …"), tab.messages.catch_errors():

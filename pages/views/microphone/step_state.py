@@ -1,16 +1,14 @@
-"""What each of the three steps shows in one tab; every class refreshes itself from the session."""
+"""State of the three steps in one tab; every class refreshes itself from the session."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from pages.views.microphone.session_handle import WORDS
 from tmlcd_core.features.voice import Take
 from tmlcd_core.live import GOOD_START, Answer, Guide, LiveSession, Outcome
-from tmlcd_core.live.drifts import EVERY
+from tmlcd_core.live.drifts import word_to_ask
 
-GOAL = 5  # takes per word, after which the page turns to the next word
+GOAL = 5  # takes per word, after which the page selects the next word
 
 
 @dataclass
@@ -20,9 +18,10 @@ class TeachState:
     word: str = WORDS[0]
     cut: dict[str, Take] = field(default_factory=dict)  # by id
     recordings: int = 0  # long recordings so far, for the ids
+    kept: set[str] = field(default_factory=set)  # ids of odd takes that the user keeps
 
     def refresh(self, session: LiveSession) -> None:
-        """Stay with a word until it has GOAL takes, then turn to the word with the fewest."""
+        """Keep the word until it has GOAL takes, then select the word with the fewest."""
         counts = session.counts()
         if self.word not in counts:
             self.word = next(iter(counts))
@@ -111,7 +110,4 @@ class SayState:
 
     def choose_prompt(self, session: LiveSession, drift: DriftState) -> None:
         """Choose the next word to ask for: random, but during a drift its word every second time."""
-        rng = np.random.default_rng([session.seed, len(session.events)])
-        others = [word for word in session.words if word != drift.often]
-        turn = (session.judged - drift.started_at) % EVERY == 0
-        self.prompted = drift.often if drift.often is not None and turn else str(rng.choice(others))
+        self.prompted = word_to_ask(session, drift.often, drift.started_at)

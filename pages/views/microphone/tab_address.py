@@ -81,7 +81,7 @@ def save_tab(tab: TabState) -> None:
     try:
         new_token = tab.handle.save()
     except OSError as error:
-        st.warning(f"The session cannot be kept on the server ({error.strerror}): download it to be safe.")
+        st.warning(f"The session cannot be saved on the server ({error.strerror}). Download it to keep it.")
     stored = tab.handle.stored
     if stored is not None and st.query_params.get(ADDRESS) != stored.token:
         st.query_params[ADDRESS] = stored.token

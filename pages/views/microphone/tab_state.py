@@ -1,7 +1,7 @@
 """State of one browser tab on the Microphone page, and the ways to change its session.
 
 No method here calls Streamlit's drawing functions: such a call ends the run when the user has clicked meanwhile, and
-a change would be lost half way.
+a change would be interrupted.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ class TabState:
         tab = cls(SessionHandle.of(stored))
         with tab.handle.exclusive():
             tab.reload()
+            if tab.session.notice:
+                tab.messages.info(tab.session.notice)
         return tab
 
     @property
@@ -53,7 +55,7 @@ class TabState:
 
     @contextmanager
     def exclusive(self) -> Iterator[LiveSession]:
-        """Lock the session against other tabs, after loading what they have changed. May be nested."""
+        """Lock the session against other tabs after loading their changes, and yield it. May be nested."""
         with self.handle.exclusive() as newer:
             if newer:
                 self.reload()
@@ -62,7 +64,7 @@ class TabState:
 
     @contextmanager
     def changing(self) -> Iterator[LiveSession]:
-        """Lock the session for one change; a TmlcdError becomes a message, and then nothing is marked as changed."""
+        """Lock the session for one change and yield it; a TmlcdError becomes a message and marks nothing as changed."""
         with self.messages.catch_errors(), self.exclusive() as session:
             yield session
             self.handle.mark_changed()

@@ -31,18 +31,18 @@ def presets() -> None:
 
 def choose_configuration() -> FirmwareConfiguration:
     """Draw the widgets of the firmware and return its configuration."""
-    told = {
+    helps = {
         "hz": "Audio samples per second.",
         "n_fft": "Samples per window of the spectrogram.",
         "hop": "Samples from one window to the next.",
         "filters": "Number of filters used, of 64.",
         "size": "Largest number of stored samples (paper: 50).",
     }
-    rate = checked(st.select_slider, "Sampling rate (Hz)", RATES, value=22_050, key="hz", help=told["hz"])
-    n_fft = checked(st.select_slider, "Window (n_fft)", WINDOWS, value=512, key="n_fft", help=told["n_fft"])
-    hop = checked(st.number_input, "Hop", value=512, step=16, key="hop", help=told["hop"])
-    filters = checked(st.slider, "Filters", 1, 64, 1, key="filters", help=told["filters"])
-    size = checked(st.number_input, "Stored samples (|T|)", value=50, step=5, key="size", help=told["size"])
+    rate = checked(st.select_slider, "Sampling rate (Hz)", RATES, value=22_050, key="hz", help=helps["hz"])
+    n_fft = checked(st.select_slider, "Window (n_fft)", WINDOWS, value=512, key="n_fft", help=helps["n_fft"])
+    hop = checked(st.number_input, "Hop", value=512, step=16, key="hop", help=helps["hop"])
+    filters = checked(st.slider, "Filters", 1, 64, 1, key="filters", help=helps["filters"])
+    size = checked(st.number_input, "Stored samples (|T|)", value=50, step=5, key="size", help=helps["size"])
     layout = checked(st.selectbox, "Layout", tuple(LAYOUTS), key="layout", help="How audio and spectrogram are stored.")
     st.caption(LAYOUTS[layout].capitalize() + ".")
     store = checked(st.selectbox, "Features in T", tuple(STORE_BYTES), key="store", help="Number type of the features.")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.features.voice.words import FFT, VOICE_RATE, power_frames
+from tmlcd_core.optional_packages import require
 
 WINDOW, HOP = 400, 80  # samples: 25 ms, usual in speech recognition, every 5 ms
 LOWEST_HZ, HIGHEST_HZ = 80.0, 7_600.0
@@ -70,3 +71,18 @@ def resampled(track: NDArray[np.float64], frames: int, by_change: float) -> NDAr
     after = np.minimum(before + 1, len(track) - 1)
     share = (places - before)[:, None]
     return (1 - share) * track[before] + share * track[after]
+
+
+def mfcc(samples: NDArray[np.float32], count: int = 12) -> NDArray[np.float32]:
+    """Return mel-frequency cepstral coefficients 1 to `count`, (count, frames), every 10 ms, each of unit variance.
+
+    `samples` is float32 (n,) at VOICE_RATE; coefficient 0, the loudness, is left out.
+    """
+    require("librosa")
+    import librosa
+
+    found = librosa.feature.mfcc(
+        y=samples, sr=VOICE_RATE, n_mfcc=count + 1, n_fft=FFT, win_length=WINDOW, hop_length=2 * HOP
+    )[1:]
+    spread = found.std(axis=1, keepdims=True)
+    return (found - found.mean(axis=1, keepdims=True)) / np.maximum(spread, 1e-6)

@@ -101,7 +101,7 @@ def open_take(source: Source) -> Take:
 
 
 def cut_words(source: Source) -> list[Take]:
-    """Cut a long recording of words with pauses into takes, one per word, in their order."""
+    """Return the takes of a long recording of words with pauses, one per word, in their order."""
     samples, remarks = _open(source, LONGEST_CUT, "say fewer words at a time")
     levels = measure(samples)
     words = separate_words(levels)
@@ -117,7 +117,7 @@ def cut_words(source: Source) -> list[Take]:
 
 
 def restore_take(samples: NDArray[np.float32], start: float, stop: float, remarks: tuple[str, ...]) -> Take:
-    """Create a take from its stored parts, for example from a session file, without searching for the word."""
+    """Return a take of stored parts, such as samples (n,) from a session file, without searching for the word."""
     samples = samples.astype(np.float32)
     samples.setflags(write=False)
     digest = sha256((samples * FULL_SCALE).astype("<i2").tobytes()).hexdigest()

@@ -46,7 +46,7 @@ class Levels:
 
 
 def measure(samples: NDArray[np.float32]) -> Levels:
-    """Measure the levels of samples (n,) at VOICE_RATE."""
+    """Return the levels of samples (n,) at VOICE_RATE."""
     spectra = power_frames(samples, WINDOW, HOP)
     edges = np.round(np.array(EDGES) * FFT / VOICE_RATE).astype(int)
     bands = np.add.reduceat(spectra, edges, axis=1)[:, :-1] / np.diff(edges) + EPSILON
@@ -112,7 +112,7 @@ def find_words(levels: Levels) -> list[tuple[float, float]]:
 
 
 def separate_words(levels: Levels) -> list[tuple[float, float]]:
-    """Like `find_words`, but if words run together, as in a reverberant room, raise the background to separate them."""
+    """Return the words as `find_words`; raise the background if they run together, as in a reverberant room."""
     for lift in LIFTS_DB:
         decibels = levels.decibels - lift
         words = find_words(Levels(decibels, levels.spectra, decibels > STAY_DB))

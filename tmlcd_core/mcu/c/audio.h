@@ -1,4 +1,4 @@
-/* Between the two halves of the feature extractor: the spectrogram of the clip. */
+/* Spectrogram of the clip: output of spectrogram.c, input of stem.c. */
 #ifndef TMLCD_AUDIO_H
 #define TMLCD_AUDIO_H
 

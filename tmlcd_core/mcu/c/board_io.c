@@ -1,9 +1,9 @@
-/* Input of sound and output of decisions. REPLACE THIS FILE on your board.
+/* Input of samples and output of predictions. REPLACE THIS FILE on your board.
  *
- * As it is, both go through the debugger (semihosting): the program reads the file stream.bin on the computer and
- * prints there. That works under QEMU and with `monitor arm semihosting enable` in OpenOCD's gdb; without a debugger
- * the breakpoint stops the core. For a microphone let board_read return what I2S or ADC brought by DMA, preceded for
- * each clip by the label's code (-1 if unknown); for an LED let board_write parse the line. */
+ * This version uses the debugger (semihosting): the program reads the file stream.bin on the computer and prints
+ * there. It works under QEMU and with `monitor arm semihosting enable` in OpenOCD's gdb; without a debugger the
+ * breakpoint stops the core. For a microphone, board_read returns the samples that DMA has received from I2S or ADC,
+ * after the code of the clip's label (-1 if unknown); for an LED, board_write parses the line. */
 #include "board_io.h"
 
 #define SYS_OPEN 0x01

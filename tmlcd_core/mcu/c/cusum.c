@@ -28,11 +28,11 @@ static double log_ratio(double correct, double v0, double v1)
     double u0 = 1.0 - v0, u1 = 1.0 - v1;
 #if TML_BINOMIAL
     return correct * tml_log(v1 / v0) + (n - correct) * tml_log(u1 / u0);
-#else /* normal approximation: Eq. (4) of the paper */
+#else /* normal approximation: Eq. (4) of the paper; TML_LOGARITHM is 0.5 there, 1 in the authors' published code */
     double a = (v1 * u1 - v0 * u0) / (2.0 * n * v0 * u0 * v1 * u1);
     double b = (u0 - u1) / (u0 * u1);
     double c = n * (v0 * u1 - v1 * u0) / (2.0 * u0 * u1);
-    return a * (correct * correct) + b * correct + c + 0.5 * tml_log(v0 * u0 / (v1 * u1));
+    return a * (correct * correct) + b * correct + c + TML_LOGARITHM * tml_log(v0 * u0 / (v1 * u1));
 #endif
 }
 

@@ -1,11 +1,11 @@
-/* The same code on a computer. Each argument is one sample, in the order of time:
+/* Host program: the same code on a computer. Each argument is one sample, in the order of time:
  *
  *     ./tmlcd-host clip.wav            predict
  *     ./tmlcd-host clip.wav=yes        predict, then learn that it was "yes"
  *     ./tmlcd-host --stream file       records as on the device, see stream.h
  *
- * A line is: time, decision, |T|, and "alarm" with the estimated time of the change. A model of vectors takes text
- * files of numbers in place of wav files. */
+ * A line has the time, the prediction, |T|, and after an alarm "alarm" and the estimated time of the change. A model
+ * of vectors reads text files of numbers instead of wav files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static const float *read_sample(const char *name)
     }
     uint32_t channels = number(format + 2, 2), rate = number(format + 4, 4), bits = number(format + 14, 2);
     if ((number(format, 2) != 1 && number(format, 2) != 0xFFFE) || bits != 16 || channels == 0) {
-        fail(name, "holds no 16-bit PCM: convert it, e.g. sox in.wav -b 16 -c 1 out.wav");
+        fail(name, "is not 16-bit PCM: convert it, e.g. sox in.wav -b 16 -c 1 out.wav");
     }
     if (rate != TML_SAMPLE_RATE) {
         fprintf(stderr, "%s: is sampled at %u Hz, this model needs %d Hz: resample it\n", name, (unsigned)rate,
@@ -75,7 +75,7 @@ static const float *read_sample(const char *name)
         }
     }
     if (length == 0) {
-        fail(name, "holds no sound");
+        fail(name, "has no sound samples");
     }
     for (uint32_t i = length; i < TML_SAMPLE_RATE; i++) {
         clip[i] = clip[i - length];
@@ -92,7 +92,7 @@ static const float *read_sample(const char *name)
     static float vector[TML_FEATURES];
     for (uint32_t i = 0; i < TML_FEATURES; i++) {
         if (fscanf(input, "%f%*[ ,;\t\r\n]", &vector[i]) < 1) {
-            fail(name, "does not hold enough numbers");
+            fail(name, "has too few numbers");
         }
     }
     return vector;
@@ -127,7 +127,7 @@ int main(int count, char **arguments)
         return 0;
     }
     if (count < 2) {
-        fail(arguments[0], "give files, each with =label if it is to be learnt; or --stream FILE");
+        fail(arguments[0], "give files, each as FILE or FILE=LABEL to learn it; or --stream FILE");
     }
     tml_reset();
     for (int i = 1; i < count; i++) {

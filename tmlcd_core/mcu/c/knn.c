@@ -27,12 +27,12 @@ void tml_append(tml_store *store, const tml_value *x, int32_t label, uint32_t ti
 
 #if TML_STORE == TML_FLOAT32
 
-/* Exact order by distance at the cost of single precision: double distances are computed only where two float
- * distances are too close to compare. `exact` is negative while unknown. */
+/* Exact order by distance, mostly in single precision: double distances are computed only if two float distances are
+ * too close to compare. `exact` is negative while unknown. */
 static float approximate[TML_CAPACITY];
 static double exact[TML_CAPACITY];
 
-/* Relative rounding error of a sum of TML_FEATURES squares, with room to spare; and of squares that underflow. */
+/* Upper bounds of the relative rounding error of a sum of TML_FEATURES squares, and of squares that underflow. */
 #define SLACK ((TML_FEATURES + 8) * 6e-8f)
 #define TINY 1e-30f
 
@@ -73,7 +73,7 @@ static void measure(const tml_store *store, const tml_value *query)
 static int nearer(const tml_store *store, const tml_value *query, uint32_t i, uint32_t j)
 {
     float a = approximate[i], b = approximate[j];
-    float margin = SLACK * (a + b) + TINY; /* infinite where a float overflowed: then the doubles decide */
+    float margin = SLACK * (a + b) + TINY; /* infinite if a float overflowed: then the doubles are compared */
     if (a + margin < b) {
         return 1;
     }
@@ -152,7 +152,7 @@ int32_t tml_vote(const tml_store *store, const tml_value *query)
 {
     uint32_t k = neighbours(store->size), found = 0;
     measure(store, query);
-    for (uint32_t i = 0; i < store->size; i++) { /* from the oldest: at equal distance the older stays ahead */
+    for (uint32_t i = 0; i < store->size; i++) { /* oldest first: at equal distances the older is nearer */
         uint32_t rank = found;
         while (rank > 0 && nearer(store, query, i, nearest[rank - 1])) {
             rank--;
@@ -169,7 +169,7 @@ int32_t tml_vote(const tml_store *store, const tml_value *query)
 #if TML_BY_DISTANCE
     double votes[TML_CLASSES] = {0};
     double closest = exact_distance(store, query, nearest[0]);
-    uint32_t last = 0; /* votes are added in the order of T, whatever the order of distance */
+    uint32_t last = 0; /* votes are added in the order of T, not of distance */
     for (uint32_t n = 0; n < k; n++) {
         uint32_t next = store->size;
         for (uint32_t r = 0; r < k; r++) {

@@ -1,4 +1,4 @@
-/* T: a queue of labelled samples, oldest first, and the vote of a query's nearest ones. */
+/* kNN classifier: T as a queue of labelled samples, oldest first, and the vote of the nearest. */
 #ifndef TMLCD_KNN_H
 #define TMLCD_KNN_H
 
@@ -12,10 +12,10 @@ typedef struct {
     uint16_t size;
 } tml_store;
 
-/* x in the type of T; valid until the next call. */
+/* Return x in the data type of T; valid until the next call. */
 const tml_value *tml_quantise(const float *x);
 
-/* The class that the k nearest samples of T vote for; T must not be empty. */
+/* Return the code of the class with the most votes of the k nearest samples in T; T must not be empty. */
 int32_t tml_vote(const tml_store *store, const tml_value *query);
 
 /* Append to the queue; if it is full, the oldest sample is removed. */

@@ -1,4 +1,4 @@
-/* Test, then train: condensing-in-time, the change test, forgetting. */
+/* Test-then-train: Condensing-in-Time, the CUSUM test, and the adaptation after an alarm. */
 #include "knn.h"
 #if TML_TESTS
 #include "cusum.h"
@@ -13,7 +13,7 @@ static tml_store history; /* W: the last samples, stored in T or not */
 #if TML_TESTS
 static tml_cusum test;
 #endif
-static uint32_t now; /* 32 bits: 136 years at a sample a second */
+static uint32_t now; /* 32 bits: 136 years at one sample per second */
 
 void tml_reset(void)
 {
@@ -79,8 +79,8 @@ static void add_from_history(uint32_t i)
     tml_append(&store, history.x[place], history.label[place], history.time[place]);
 }
 
-/* T becomes what Hart's algorithm keeps of W: the first sample, and whatever the kNN over those kept gets wrong, until
- * a pass adds nothing. */
+/* Replace T by W condensed with Hart's algorithm: keep the first sample and each one that the kNN over the kept samples
+ * misclassifies, until a pass adds none. */
 static void learn_from_history(void)
 {
     static uint8_t kept[TML_CAPACITY];

@@ -30,7 +30,7 @@ extern const float tml_window[TML_N_FFT];             /* Hann; for int16 audio s
 extern const float tml_twiddle[TML_N_FFT / 2][2];     /* cos, -sin of 2 pi i / n_fft */
 extern const float tml_bias[TML_FILTERS];             /* batch normalisation, folded into filter and bias */
 #if TML_FUSED
-extern const float tml_fused[TML_FILTERS][49][256];   /* what a level contributes through a tap: colour x filter */
+extern const float tml_fused[TML_FILTERS][49][256];   /* contribution of a level at a tap: colour x filter */
 #else
 extern const float tml_viridis[256][3];
 #if TML_LAYOUT == TML_PAPER
@@ -42,7 +42,7 @@ extern const float tml_filter[TML_FILTERS][49][3];
 #endif
 
 #if TML_TESTS
-extern const double tml_candidates[TML_CANDIDATES]; /* accuracies after the change that the test tries */
+extern const double tml_candidates[TML_CANDIDATES]; /* candidate accuracies after the change, v1 */
 #endif
 
 #endif

@@ -1,4 +1,4 @@
-/* A decision as a line of text, the same on the host and on the device: "7 yes 50" or "150 no 12 alarm 101". */
+/* Output line of one step, on host and device: "7 yes 50" (time, prediction, |T|) or "150 no 12 alarm 101". */
 #ifndef TMLCD_REPORT_H
 #define TMLCD_REPORT_H
 

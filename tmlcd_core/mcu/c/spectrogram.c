@@ -7,7 +7,7 @@
 #define QUARTER (TML_N_FFT / 4)
 #define SMALLEST_POWER 1e-10f            /* -100 dB, librosa's amin squared */
 #define DB_PER_OCTAVE 3.01029996f        /* 10 log10(2) */
-#define TOP_DB 80                        /* quieter than the maximum by more is cut */
+#define TOP_DB 80                        /* range below the maximum */
 
 #if TML_LAYOUT == TML_PAPER
 #define DB_UNITS 1.0f
@@ -29,9 +29,9 @@ int16_t tml_plane[TML_BINS][TML_FRAMES];
 
 #if TML_LAYOUT == TML_STREAMED
 static sample audio[TML_N_FFT];          /* one window */
-static uint32_t filled;                  /* samples of it that are there */
+static uint32_t filled;                  /* samples in it */
 static uint32_t skip;                    /* samples to drop before the next window, if hop > n_fft */
-static uint32_t frames;                  /* windows that are done */
+static uint32_t frames;                  /* finished windows */
 #else
 static sample audio[TML_SAMPLE_RATE];
 #endif
@@ -87,7 +87,7 @@ static void store_db(uint32_t bin, uint32_t frame, float re, float im)
 #endif
 }
 
-/* The windowed samples in `work` become column `frame` of the spectrogram. */
+/* Transform the windowed samples in `work` to column `frame` of the spectrogram. */
 static void transform(uint32_t frame)
 {
     fft();
@@ -209,7 +209,7 @@ void tml_spectrogram(void)
     for (uint32_t row = 0; row < TML_BINS; row++) {
         for (uint32_t column = 0; column < TML_FRAMES; column++) {
             level_db db = DB(row, column);
-            uint32_t level = 0; /* also where the clip is one constant */
+            uint32_t level = 0; /* also if the clip is constant */
             if (db > low) {
 #if TML_LAYOUT == TML_PAPER
                 level = (uint32_t)(256.0f * ((db - low) / (high - low)));

@@ -1,5 +1,5 @@
-/* From reset to main on any Cortex-M4F or M7: floating point on, variables set up. The clock stays as it is after reset
- * (16 MHz on the F4 and F7, 64 MHz on the H7): call your clock set-up at the start of main. */
+/* Reset handler of any Cortex-M4F or M7: enables floating point, initialises variables, calls main. The clock is not
+ * changed (16 MHz after reset on the F4 and F7, 64 MHz on the H7): call your clock set-up at the start of main. */
 #include <stdint.h>
 
 extern uint32_t _sidata, _sdata, _edata, _sbss, _ebss, _estack; /* from the linker script */
@@ -14,7 +14,7 @@ static void halt(void)
     }
 }
 
-/* The core's own exceptions; add your interrupts behind them. */
+/* Exceptions of the core; append your interrupts. */
 __attribute__((section(".vectors"), used)) static void (*const vectors[16])(void) = {
     (void (*)(void))(uintptr_t)&_estack, _start, halt, halt, halt, halt, halt, 0, 0, 0, 0, halt, halt, 0, halt, halt,
 };
@@ -34,7 +34,7 @@ void _start(void)
     halt();
 }
 
-/* Compilers may call these for loops and structures; volatile keeps them from finding such a loop here. */
+/* Compilers may replace loops by calls of these functions; volatile prevents that inside them. */
 void *memcpy(void *to, const void *from, __SIZE_TYPE__ bytes);
 void *memset(void *to, int value, __SIZE_TYPE__ bytes);
 void *memmove(void *to, const void *from, __SIZE_TYPE__ bytes);

@@ -1,4 +1,4 @@
-/* Levels to features: colour, 7x7 convolution of stride 2, batch normalisation, ReLU, 3x3 maximum of stride 2. */
+/* Features from levels: colour, 7x7 convolution of stride 2, batch normalisation, ReLU, 3x3 maximum of stride 2. */
 #include "audio.h"
 
 #define ROWS ((TML_BINS - 1) / 2 + 1)       /* of the convolution */
@@ -6,7 +6,7 @@
 
 static float features[TML_FILTERS][TML_MAP_ROWS][TML_MAP_COLUMNS];
 
-/* What seven neighbouring places of a row contribute, from the first to the last of them that is in the picture. */
+/* Add the products of one row of the filter; `first` to `last` are its taps inside the image. */
 static float add_row(float sum, uint32_t filter, int32_t tap, int32_t row, int32_t left, int32_t first, int32_t last)
 {
 #if TML_FUSED
@@ -53,7 +53,7 @@ static float convolve(uint32_t filter, int32_t row, int32_t column)
     return sum;
 }
 
-/* A place of the convolution belongs to one pooling window in each direction, or to two if its index is odd.
+/* An output of the convolution belongs to one pooling window in each direction, or to two if its index is odd.
  * The maxima start at 0, which is the ReLU. */
 static void pool(uint32_t filter, uint32_t row, uint32_t column, float value)
 {

@@ -1,8 +1,7 @@
-"""Sounds from any source become takes: of a recorder, a file, the server's microphone or ready-made clips."""
+"""Turn sounds into takes: from the recorder, a file, the server's microphone or ready-made clips."""
 
 from itertools import count
 
-from pages.views.microphone.actions.change import spoken_for
 from pages.views.microphone.actions.say import answer_take
 from pages.views.microphone.actions.teach import teach_take
 from pages.views.microphone.sample_clips import sample_clip
@@ -10,7 +9,7 @@ from pages.views.microphone.tab_state import TabState
 from tmlcd_core.features.audio import read_sound
 from tmlcd_core.features.voice import cut_words, open_take
 from tmlcd_core.features.voice.take import LONGEST_TAKE
-from tmlcd_core.live.drifts import in_force
+from tmlcd_core.live.drifts import in_force, spoken_for
 
 
 def receive(
@@ -27,7 +26,7 @@ def receive(
     teaching
         Whether to teach the sound rather than to answer it.
     long
-        Whether it is a long recording with several words, to be cut; a long file is cut in any case.
+        Whether it is a long recording with several words, to be cut; a long file is always cut.
     name
         Name of the file, for messages.
     word
@@ -43,7 +42,7 @@ def receive(
         else:
             answer_take(tab, take, word)
         for remark in take.remarks:
-            tab.messages.info(f"The take is kept, with a remark: {remark}.")
+            tab.messages.info(f"The take was stored. Note: {remark}.")
 
 
 def is_long(sound: bytes | tuple) -> bool:
@@ -67,14 +66,14 @@ def receive_clip(tab: TabState, word: str, teaching: bool, judged: bool = False)
 
 
 def receive_each_word(tab: TabState, clips: int) -> None:
-    """Teach so many ready-made clips of each word."""
+    """Teach `clips` ready-made clips of each word."""
     for word in list(tab.session.words):
         for _ in range(clips):
             receive_clip(tab, word, teaching=True)
 
 
 def receive_random_words(tab: TabState, clips: int) -> None:
-    """Answer and judge so many ready-made clips of words in random order."""
+    """Answer and judge `clips` ready-made clips of words in random order."""
     for _ in range(clips):
         tab.say.choose_prompt(tab.session, tab.drift)
         receive_clip(tab, tab.say.prompted, teaching=False, judged=True)

@@ -7,22 +7,29 @@ from pages.views.microphone.actions.change import begin_drift, end_drift
 from pages.views.microphone.tab_state import TabState
 from tmlcd_core.features import EFFECTS
 from tmlcd_core.live import FAULTS, Guide
+from tmlcd_core.live.expectations import CYCLE
 
 DRIFT_TITLES = {
+    "swap": "Two words swap",
+    "rotate": "Three words rotate",
     "class-change": "A word changes",
     "fault": "A simulated fault",
     "cover": "Cover the microphone",
     "new-word": "A new word",
-    "speaker": "Somebody else speaks",
+    "speaker": "Another person speaks",
 }
 ABOUT = {
-    "class-change": "You say another word and mean the old one.",
-    "fault": "The page does something to every later take.",
+    "swap": "Each of two words now means the other one: what was learned is wrong.",
+    "rotate": "Each of three words now means another one of them: what was learned is wrong.",
+    "class-change": "You say another word with the same meaning.",
+    "fault": "The page changes the sound of every later take.",
     "cover": "Put your hand over the microphone.",
-    "new-word": "One more word comes in that was never taught.",
-    "speaker": "Another person goes on with the same words.",
+    "new-word": "You say a word that was never taught.",
+    "speaker": "Another person says the same words.",
 }
 DETAILS = {  # parameters of each drift, and the keys of their widgets
+    "swap": {name: f"mic:{name}" for name in CYCLE[:2]},
+    "rotate": {name: f"mic:{name}" for name in CYCLE},
     "class-change": {"old": "mic:old", "new": "mic:new"},
     "new-word": {"word": "mic:newcomer"},
     "fault": {"effect": "mic:fault", "strength": "mic:strength"},
@@ -32,21 +39,20 @@ SPARE = ("down", "left", "stop", "go")  # suggested new words
 
 
 def order(tab: TabState) -> None:
-    """Draw the choice of a drift, or what to do during the one in progress."""
+    """Draw the choice of a drift, or the instructions for the drift in progress."""
     if tab.drift.guide is not None:
         under_way(tab, tab.drift.guide)
         return
     session = tab.session
     with st.container(border=True):
-        kind = st.selectbox(
-            "What is to change?", list(DRIFT_TITLES), format_func=DRIFT_TITLES.__getitem__, key="mic:kind"
-        )
+        kinds = [kind for kind in DRIFT_TITLES if kind != "rotate" or len(session.words) >= len(CYCLE)]
+        kind = st.selectbox("What changes?", kinds, format_func=DRIFT_TITLES.__getitem__, key="mic:kind")
         st.caption(ABOUT[kind])
         details(tab, kind)
         judged, needed = session.judged, session.settings.warmup
         if judged < needed:
             st.info(
-                f"Warm-up: judge {needed - judged} more answers before a drift ({judged} of {needed} so far).",
+                f"Warm-up: judge {needed - judged} more answers before starting a drift ({judged} of {needed} so far).",
                 icon=":material/hourglass_top:",
             )
         st.button(
@@ -67,11 +73,14 @@ def details(tab: TabState, kind: str) -> None:
     keys = DETAILS.get(kind, {})
     words = tab.session.words
     spare = next(word for word in (*SPARE, "other") if word not in words)
-    if kind == "class-change":
-        st.selectbox("Instead of", words, key=keys["old"])
-        st.text_input("say from now on", spare, max_chars=40, key=keys["new"])
+    if kind in ("swap", "rotate"):
+        for place, (name, key) in enumerate(keys.items()):
+            st.selectbox(f"{name.capitalize()} word", words, index=place, key=key)
+    elif kind == "class-change":
+        st.selectbox("Old word", words, key=keys["old"])
+        st.text_input("New word", spare, max_chars=40, key=keys["new"])
     elif kind == "new-word":
-        st.text_input("The new word", spare, max_chars=40, key=keys["word"])
+        st.text_input("New word", spare, max_chars=40, key=keys["word"])
     elif kind == "fault":
         effect = st.selectbox("Fault", FAULTS, index=FAULTS.index(HARMFUL), key=keys["effect"])
         st.caption(EFFECTS[effect].explanation)
@@ -79,24 +88,20 @@ def details(tab: TabState, kind: str) -> None:
 
 
 def under_way(tab: TabState, guide: Guide) -> None:
-    """Draw what to do during a drift, when its alarm is expected, and a button to end it."""
+    """Draw what to do during a drift, when alarms came in measured sessions, and a button to end it."""
     since = tab.session.judged - tab.drift.started_at
     with st.container(border=True):
         st.markdown(f"#### {as_text(guide.sentence)}")
         st.caption(as_text(guide.expectation))
         if guide.between is not None and not tab.drift.alarms(tab.session):
             low, high = guide.between
-            if since < low:
-                state = f"{since} answers since: the alarm is not to be expected before {low}."
-            elif since <= high:
-                state = f"{since} answers since: the alarm may come any moment now (expected between {low} and {high})."
-            else:
-                state = (
-                    f"{since} answers since: it is late (expected between {low} and {high}). If it is still mostly "
-                    "right, the change is too small to notice: end it and try another."
-                )
+            state = (
+                f"{since} answers since the start. Half of the measured alarms came within {low}, 80 % within {high}."
+            )
+            if since > high:
+                state += " If most answers are still right, end this drift and try another."
             st.progress(min(1.0, since / high), text=state)
         st.button(
             "End this drift", key="mic:end", icon=":material/stop:", on_click=tab.run_action, args=(end_drift, tab),
-            help="All is as it was at first; then another drift can be ordered.",
+            help="Use the words and the microphone as at the start. Then you can begin another drift.",
         )  # fmt: skip

@@ -12,7 +12,7 @@ from pages.views.microphone.step_state import AlarmMessage
 from pages.views.microphone.tab_state import TabState
 from pages.views.microphone.thumbnails import card
 from tmlcd_core.live import Answer, LiveSession, Outcome
-from tmlcd_core.viz.live import live_figure, told_live
+from tmlcd_core.viz.live import in_words, live_figure
 from tmlcd_core.viz.palette import styles
 
 SHOWN = 5  # nearest takes shown
@@ -28,7 +28,7 @@ def ask_toggle(tab: TabState) -> None:
     st.session_state[ASKS] = tab.say.prompting
     st.toggle(
         "Tell me what to say", key=ASKS, on_change=switch_asks, args=(tab,),
-        help="The page asks for words in random order and takes you at your word: no click is needed.",
+        help="The page asks for words in random order and assumes that you say them: you need not judge the answers.",
     )  # fmt: skip
 
 
@@ -42,14 +42,28 @@ def answer(tab: TabState) -> None:
     if tab.say.answer is None:
         with st.container(border=True):
             st.markdown("### …")
-            st.caption("Here stands what it has understood, as soon as you have said a word.")
+            st.caption("The prediction appears here after you say a word.")
         return
     with st.container(border=True, key="mic-answer"):
-        predictions(tab.say.answer, tab.say.outcome)
+        if tab.say.answer.unknown and tab.say.outcome is None:
+            unknown(tab.say.answer)
+        else:
+            predictions(tab.say.answer, tab.say.outcome)
         if tab.say.outcome is None:
             judge(tab, tab.say.answer)
         else:
             judged(tab, tab.say.outcome)
+
+
+def unknown(given: Answer) -> None:
+    """Draw the answer "unknown", and the nearest word."""
+    st.metric("Not one of the taught words", "unknown")
+    st.caption(f"The nearest word is “{as_text(nearest_word(given))}”, but it is too far away. Nothing was learned.")
+
+
+def nearest_word(given: Answer) -> str:
+    """Return the word that most learners predict."""
+    return Counter(ballot.prediction for ballot in given.ballots.values()).most_common(1)[0][0]
 
 
 def predictions(given: Answer, outcome: Outcome | None) -> None:
@@ -69,14 +83,22 @@ def predictions(given: Answer, outcome: Outcome | None) -> None:
 
 def judge(tab: TabState, given: Answer) -> None:
     """Draw a button for each word, with a number key, to say which word was said."""
-    guess = Counter(ballot.prediction for ballot in given.ballots.values()).most_common(1)[0][0]
-    st.markdown("**What did you say?** Press its number, or click.")
+    guess = None if given.unknown else nearest_word(given)
+    st.markdown(
+        "**It was …** Click the word or press its number, or ignore the take."
+        if given.unknown
+        else "**What did you say?** Click the word or press its number."
+    )
     with st.container(horizontal=True):
         for number, word in zip(KEYS, tab.session.words, strict=False):
             st.button(
                 as_text(word), key=f"mic:judge:{word}", on_click=tab.run_action, args=(actions.judge, tab, word),
                 shortcut=number, type="primary" if word == guess else "secondary",
             )  # fmt: skip
+        if given.unknown:
+            st.button(
+                "Ignore", key="mic:ignore", icon=":material/close:", on_click=tab.run_action, args=(actions.ignore, tab)
+            )
 
 
 def judged(tab: TabState, outcome: Outcome) -> None:
@@ -84,7 +106,7 @@ def judged(tab: TabState, outcome: Outcome) -> None:
     right = sum(verdict.right for verdict in outcome.verdicts.values())
     verdict = ":green[Right]" if right == len(outcome.verdicts) else ":red[Wrong]" if right == 0 else "Partly right"
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{verdict}**: it was “{as_text(outcome.word)}”, and that is learned now. Say the next word.")
+        st.markdown(f"**{verdict}**: the word was “{as_text(outcome.word)}”, and it was learned. Say the next word.")
         st.button(
             "Undo", key="mic:undo", icon=":material/undo:", on_click=tab.run_action, args=(tab.apply, LiveSession.undo)
         )
@@ -105,14 +127,14 @@ def why(tab: TabState) -> None:
         groups = [Group("You said", [card(given.id, given.take, "what you said")])]
         for ids, names in same_neighbours(given).items():
             distance = dict(given.ballots[names[0]].nearest)
-            notes = {take: f"{distance[take]:.1f} away" for take in ids}
+            notes = {take: f"distance {distance[take]:.1f}" for take in ids}
             note = "" if len(names) == len(given.ballots) else f"of {', '.join(looks[name].short for name in names)}"
             groups.append(Group("Nearest stored takes", stored(tab, names[0], ids, notes), note))
         heard(tab, "mic:near", groups)
 
 
 def same_neighbours(given: Answer) -> dict[tuple[str, ...], list[str]]:
-    """Group the learners by their nearest takes: ids of the takes to names of learners."""
+    """Return the learners grouped by their nearest takes: ids of the takes to names of learners."""
     found: dict[tuple[str, ...], list[str]] = {}
     for name, ballot in given.ballots.items():
         found.setdefault(tuple(take for take, _ in ballot.nearest[:SHOWN]), []).append(name)
@@ -161,16 +183,16 @@ def alarm_in_words(tab: TabState, alarm: AlarmMessage, name: str) -> str:
     """Return an alarm as a sentence; `name` is the shown name of the learner."""
     text = f"**Alarm** of {name}"
     if tab.drift.guide is not None:
-        text += f", {alarm.at - tab.drift.started_at} answers after the drift was ordered"
-    text += f". It believes that the change came with answer {alarm.change}"
-    return f"{text} and forgot {len(alarm.forgotten)} older takes." if alarm.forgotten else f"{text}."
+        text += f", {alarm.at - tab.drift.started_at} answers after the drift began"
+    text += f". Estimated change point: answer {alarm.change}."
+    return f"{text} Older takes forgotten: {len(alarm.forgotten)}." if alarm.forgotten else text
 
 
 def curves(tab: TabState) -> None:
     """Draw accuracy, |T| and the CUSUM statistic over the judged answers."""
     found = tab.session.curves()
     if not found or not any(len(curve.answers) for curve in found.values()):
-        st.caption("Judge a few answers, and the curves of accuracy, memory and the CUSUM test grow here.")
+        st.caption("The curves of accuracy, memory and the CUSUM test appear here after you judge an answer.")
         return
-    st.plotly_chart(live_figure(found), key="mic:curves", config=CONFIG, alt=told_live(found))
-    st.caption("▼ alarm, × estimated change point, dotted line: the drift that was ordered.")
+    st.plotly_chart(live_figure(found), key="mic:curves", config=CONFIG, alt=in_words(found))
+    st.caption("▼ alarm, × estimated change point, dotted line: start or end of a drift.")

@@ -28,7 +28,7 @@ def words(tab: TabState) -> None:
     st.pills(
         "Word to say", session.words, key=PILLS, required=True, wrap=True, on_change=turn_to, args=(tab,),
         format_func=lambda word: f"{as_text(word)} · **{counts[word]}**",
-        help=f"Its turn passes to the next word after {GOAL} takes; choose another at any time.",
+        help=f"After {GOAL} takes the page selects the next word. You can select another word at any time.",
     )  # fmt: skip
     if tab.handle.stored is not None:
         with st.popover("Add or remove a word", icon=":material/edit:"):
@@ -45,8 +45,8 @@ def name_words(tab: TabState) -> None:
     """Draw the names of the words of a new session."""
     st.session_state.setdefault(NAMES, list(tab.session.words))
     named = st.multiselect(
-        "Your words, two to ten", SUGGESTED, key=NAMES, accept_new_options=True, wrap=True,
-        max_selections=MOST_WORDS, placeholder="Choose or type words", help="Any word can be typed.",
+        "Your words (2 to 10)", SUGGESTED, key=NAMES, accept_new_options=True, wrap=True,
+        max_selections=MOST_WORDS, placeholder="Choose or type words", help="You can type any word.",
     )  # fmt: skip
     if named != tab.session.words:
         try:
@@ -60,7 +60,7 @@ def edit_words(tab: TabState) -> None:
     session = tab.session
     st.text_input("New word", key=ADD, max_chars=40, on_change=add_word, args=(tab,), placeholder="type, then Enter")
     if session.started or len(session.words) <= 2:
-        st.caption("A session keeps its words once answers have been judged, and at least two of them.")
+        st.caption("You can remove words only before the first judged answer, and at least two must remain.")
         return
     for word in session.words:
         count = session.counts()[word]
@@ -79,19 +79,19 @@ def add_word(tab: TabState) -> None:
 
 
 def cut(tab: TabState) -> None:
-    """Draw the words found in a long recording, to hear, drop or keep them."""
+    """Draw the words found in a long recording, to play, delete or keep them."""
     found, word = tab.teach.cut, tab.teach.word
     if not found:
         return
     with st.container(border=True):
-        st.markdown(f"**{len(found)} words found.** Click to hear, drop what is wrong, keep the rest.")
+        st.markdown(f"**{len(found)} words found.** Click to listen, delete wrong ones, keep the rest.")
         gallery(tab, "mic:cut", [Group("", cards(found.items(), word))], found)
         with st.container(horizontal=True):
             st.button(
                 f"Keep {len(found)} as “{as_text(word)}”", key="mic:keep", type="primary", icon=":material/check:",
                 on_click=tab.run_action, args=(actions.keep_cut, tab, word),
             )  # fmt: skip
-            st.button("Drop all", key="mic:drop", icon=":material/close:", on_click=found.clear)
+            st.button("Delete all", key="mic:drop", icon=":material/close:", on_click=found.clear)
 
 
 def taught(tab: TabState) -> None:
@@ -102,17 +102,40 @@ def taught(tab: TabState) -> None:
         if not tab.teach.cut:
             how_it_works()
         return
-    st.subheader("What it has been taught")
-    st.caption("Click a take to hear it and to say what it really is; × drops it.")
+    odd(tab)
+    st.subheader("Recorded takes")
+    st.caption("Click a take to listen or to correct its word. × deletes it.")
     groups = []
     for word in session.words:
         own = [event for event in events if event["word"] == word]
         shown = cards([(event["take"], session.takes[event["take"]]) for event in own], word)
         judged = sum(event["do"] == "judge" for event in own)
-        note = f"{len(own) - judged} taught" + (f", {judged} answered and judged" if judged else "")
+        note = f"{len(own) - judged} taught" + (f", {judged} judged" if judged else "")
         if own:
             groups.append(Group(word, shown, note))
     gallery(tab, "mic:taught", groups, session.takes, tuple(session.words))
+
+
+def odd(tab: TabState) -> None:
+    """Draw a question about the first taught take that sounds like another word."""
+    session = tab.session
+    take, like = next(((t, w) for t, w in session.odd_takes().items() if t not in tab.teach.kept), ("", ""))
+    if not take:
+        return
+    word = session.labels()[take]
+    number = [t for t, label in session.labels().items() if label == word].index(take) + 1
+    with st.container(border=True, key="mic-odd"):
+        st.markdown(f"**Take {number} of “{as_text(word)}” sounds like “{as_text(like)}”.** Is it right?")
+        with st.container(horizontal=True):
+            st.button("Keep", key="mic:odd:keep", icon=":material/check:", on_click=tab.teach.kept.add, args=(take,))
+            st.button(
+                f"It is “{as_text(like)}”", key="mic:odd:relabel", icon=":material/edit:", on_click=tab.run_action,
+                args=(tab.apply, partial(LiveSession.relabel, take=take, word=like)),
+            )  # fmt: skip
+            st.button(
+                "Delete", key="mic:odd:drop", icon=":material/close:", on_click=tab.run_action,
+                args=(tab.apply, partial(LiveSession.drop, take=take)),
+            )  # fmt: skip
 
 
 def how_it_works() -> None:
@@ -120,17 +143,17 @@ def how_it_works() -> None:
     with st.container(border=True):
         st.markdown(
             "#### In three steps\n"
-            "1. **Teach**: press the microphone and say the word that is asked for, three to five times each.\n"
-            "2. **Say**: speak any of the words. It tells what it has understood, and learns when you correct it.\n"
-            "3. **Change**: say another word for the same meaning, cover the microphone, or let somebody else speak. "
-            "It raises an alarm, forgets what is no longer true, and adapts.\n\n"
-            "Your recordings stay on this server for a day at most, and go at once if you wish."
+            "1. **Teach**: press the microphone and say each word three to five times.\n"
+            "2. **Say**: say any of the words. The learners predict it, and learn when you give the correct word.\n"
+            "3. **Change**: say another word with the same meaning, cover the microphone, or let another person speak. "
+            "The learners raise an alarm, forget outdated takes, and adapt.\n\n"
+            "The server keeps your recordings for one day at most. You can remove them at any time."
         )
 
 
 @st.fragment
 def gallery(tab: TabState, key: str, groups: list[Group], known: dict[str, Take], words: tuple[str, ...] = ()) -> None:
-    """Draw takes to hear, relabel and drop; hearing one reruns only this fragment. `known` holds the takes by id."""
+    """Draw takes to play, relabel and delete; playing reruns only this fragment. `known` holds the takes by id."""
     wish = take_gallery(key, groups, lambda name: known[name].wav(), words=words, drops=True)
     if wish is None:
         return

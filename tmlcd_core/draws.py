@@ -1,4 +1,4 @@
-"""SplitMix64 random numbers, used to draw the classes and order the samples of a stream.
+"""SplitMix64 random numbers, used to draw streams and simulated errors.
 
 All random draws of an experiment come from here. SplitMix64 is a few lines in any language, so that a seed gives the
 same stream in Python, C and JavaScript:
@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from tmlcd_core.validation import whole_number
 
 GAMMA = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio, odd
-CLASSES, ORDER, MEDIA = 1, 2, 3  # purposes: choice of classes, order of labels, choice of media within a class
+# Purposes: classes, order of labels, media within a class, simulated errors, samples without a label, with a wrong
+# label, and which wrong label.
+CLASSES, ORDER, MEDIA, ERRORS, MISSING, WRONG, INSTEAD = 1, 2, 3, 4, 5, 6, 7
 LARGEST_SEED = 2**32 - 1
 
 Item = TypeVar("Item")
@@ -41,7 +43,7 @@ class Draws:
     seed : int
         0 to 2**32 - 1.
     purpose : int
-        `CLASSES`, `ORDER` or `MEDIA`.
+        `CLASSES`, `ORDER`, `MEDIA`, `ERRORS`, `MISSING`, `WRONG` or `INSTEAD`.
 
     Examples
     --------
