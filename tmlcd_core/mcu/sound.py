@@ -69,16 +69,16 @@ def _decibels(clip: NDArray[np.int16], c: FirmwareConfiguration, tables: Tables)
     if paper:
         padded *= np.float32(1 / FULL_SCALE)
     starts = np.arange(c.frames)[:, None] * c.hop
-    re, im = _spectrum(padded[starts + np.arange(c.n_fft)] * tables["window"], tables["twiddle"])
+    re, im = real_spectrum(padded[starts + np.arange(c.n_fft)] * tables["window"], tables["twiddle"])
     power = np.maximum(re * re + im * im, SMALLEST_POWER)
-    db = (DB_PER_OCTAVE * _log2(power) * np.float32(1 if paper else DB_UNITS)).T
+    db = (DB_PER_OCTAVE * log2_of(power) * np.float32(1 if paper else DB_UNITS)).T
     if paper:
         return db
     db = np.minimum(db, np.float32(32_767))
     return np.trunc(db + np.where(db < 0, np.float32(-0.5), np.float32(0.5))).astype(np.int32)
 
 
-def _spectrum(
+def real_spectrum(
     windows: NDArray[np.float32], twiddle: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Real and imaginary parts (frames, bins) of the windows' transforms: two real ones packed in one complex."""
@@ -109,7 +109,7 @@ def _spectrum(
     return out_re, out_im
 
 
-def _log2(x: NDArray[np.float32]) -> NDArray[np.float32]:
+def log2_of(x: NDArray[np.float32]) -> NDArray[np.float32]:
     """tml_log2f of mathfn.c."""
     f = np.float32
     bits = x.view(np.uint32)
