@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tmlcd_core.knn.storage import STORAGE_BYTES
 from tmlcd_core.mcu.boards import BOARDS, Board
+from tmlcd_core.mcu.front_ends import FRONT_ENDS, LISTENING
 from tmlcd_core.validation import one_of, whole_number
 
 LAYOUTS = {
@@ -14,6 +15,7 @@ LAYOUTS = {
     "compact": "int16 audio and one int16 decibel plane, coloured inside the convolution",
     "streamed": "the same plane, filled frame by frame: no second of audio is stored",
 }
+FRONT_END_NAMES = ("clip", *FRONT_ENDS)
 STORE_BYTES = STORAGE_BYTES  # bytes of one feature in T
 LEARNERS = ("hybrid", "cit", "active", "static", "incremental")
 
@@ -33,7 +35,7 @@ SPECTROGRAM_STATE = {"paper": 4, "compact": 4, "streamed": 16}
 # Distance to each sample of T and its rank; for float32 an approximate and an exact distance.
 DISTANCE_BYTES = {"float32": 14, "int16": 10, "uint8": 6}
 # Flash: tables and code; the code size is an upper bound for both compilers (tests).
-CODE = 16_384
+CODE = 20_480
 FUSED_TABLE = 4 * 49 * 256
 
 
@@ -58,6 +60,9 @@ class FirmwareConfiguration:
         `static`, `incremental`.
     vector
         Length of the feature vector if the input is vectors; None for sound.
+    front_end
+        `clip` for the paper's filter on clips of one second; `word` or `speech` hear words in a stream at 16 kHz, and
+        the settings of clips do not apply.
 
     Examples
     --------
@@ -74,8 +79,13 @@ class FirmwareConfiguration:
     store: str = "float32"
     learner: str = "hybrid"
     vector: int | None = None
+    front_end: str = "clip"
 
     def __post_init__(self) -> None:
+        one_of("front_end", self.front_end, FRONT_END_NAMES)
+        if self.front_end != "clip":
+            for name, value in (LISTENING | {"filters": 1, "layout": "streamed", "vector": None}).items():
+                object.__setattr__(self, name, value)
         for name, low, high in (
             ("sample_rate", 100, 192_000),
             ("n_fft", 8, 65_536),
@@ -89,6 +99,11 @@ class FirmwareConfiguration:
         one_of("layout", self.layout, LAYOUTS)
         one_of("store", self.store, STORE_BYTES)
         one_of("learner", self.learner, LEARNERS)
+
+    @property
+    def clips(self) -> bool:
+        """True if the input is clips for the paper's filter."""
+        return self.vector is None and self.front_end == "clip"
 
     @property
     def bins(self) -> int:
@@ -108,7 +123,11 @@ class FirmwareConfiguration:
     @property
     def features(self) -> int:
         """Length of the feature vector."""
-        return self.vector if self.vector is not None else self.filters * self.map_shape[0] * self.map_shape[1]
+        if self.vector is not None:
+            return self.vector
+        if self.front_end != "clip":
+            return FRONT_ENDS[self.front_end].n_features
+        return self.filters * self.map_shape[0] * self.map_shape[1]
 
 
 def _halved(n: int) -> int:
@@ -163,11 +182,14 @@ def budget(configuration: FirmwareConfiguration) -> Budget:
     """Return the memory `Budget` of a configuration, with rows in the order of the paper's Table 2."""
     c = configuration
     rows: list[Row] = []
-    if c.vector is None:
+    shape = str(c.features)
+    if c.clips:
         rows += _sound_rows(c)
-    height, width = c.map_shape
-    shape = f"{height}x{width}" if c.filters == 1 else f"{c.filters}x{height}x{width}"
-    rows.append(Row("Features", shape if c.vector is None else str(c.features), 4 * c.features))
+        height, width = c.map_shape
+        shape = f"{height}x{width}" if c.filters == 1 else f"{c.filters}x{height}x{width}"
+    elif c.vector is None:
+        rows += [Row(*row) for row in FRONT_ENDS[c.front_end].memory()]
+    rows.append(Row("Features", shape, 4 * c.features))
     label = 4 if c.layout == "paper" and c.store == "float32" else 1
     sample = c.features * STORE_BYTES[c.store] + label + 4
     note = f"{c.store} features, {8 * label}-bit label, 32-bit time: {sample:,} bytes per sample"
@@ -194,11 +216,12 @@ def _sound_rows(c: FirmwareConfiguration) -> list[Row]:
 def _extra_rows(c: FirmwareConfiguration) -> list[Row]:
     extras = []
     if c.vector is None:
+        state = SPECTROGRAM_STATE[c.layout] if c.clips else 0
         extras.append(
             Row(
                 "FFT scratch",
                 f"{c.n_fft}",
-                4 * c.n_fft + SPECTROGRAM_STATE[c.layout],
+                4 * c.n_fft + state,
                 False,
                 "in place, one window",
             )
@@ -223,7 +246,9 @@ def flash_bytes(configuration: FirmwareConfiguration, fused: bool) -> int:
     """Return an upper bound of the flash in bytes: tables, a full initial T and code."""
     c = configuration
     total = CODE + c.samples * (c.features * STORE_BYTES[c.store] + 1)
-    if c.vector is None:
+    if c.front_end != "clip":
+        total += FRONT_ENDS[c.front_end].table_bytes
+    if c.clips:
         total += 8 * c.n_fft + 4 * c.filters
         total += c.filters * FUSED_TABLE if fused else 4 * (TAPS * c.filters + 256 * 3)
     return total

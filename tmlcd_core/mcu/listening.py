@@ -46,10 +46,10 @@ class Spectrum(NamedTuple):
         Hann window, float32 (400,).
     twiddle
         cos, -sin of 2 pi i / 512, float32 (256, 2).
-    first, count
+    first, width
         First bin and number of bins of each mel band, int32 (32,).
     weights
-        Weights of these bins, one band after the other, float32 (sum of count,).
+        Weights of these bins, one band after the other, float32 (sum of width,).
     offset
         Level in half decibels of a mel power of 1.
     """
@@ -57,7 +57,7 @@ class Spectrum(NamedTuple):
     window: NDArray[np.float32]
     twiddle: NDArray[np.float32]
     first: NDArray[np.int32]
-    count: NDArray[np.int32]
+    width: NDArray[np.int32]
     weights: NDArray[np.float32]
     offset: int
 
@@ -144,7 +144,7 @@ def frames_of(samples: NDArray[np.int16], spectrum: Spectrum, block: int = 4_096
         windows[:, :WINDOW] = part.astype(np.float32) * spectrum.window
         re, im = real_spectrum(windows, spectrum.twiddle)
         power = re * re + im * im
-        mel_power = _mel(power, spectrum.first, spectrum.count, spectrum.weights)
+        mel_power = _mel(power, spectrum.first, spectrum.width, spectrum.weights)
         level = STEPS_PER_OCTAVE * log2_of(np.maximum(mel_power, np.float32(1e-10))) + np.float32(spectrum.offset)
         rounded = np.where(level > 0, level + np.float32(0.5), np.float32(0))
         mel[at : at + block] = np.minimum(rounded, np.float32(255)).astype(np.uint8)
@@ -182,7 +182,8 @@ def _bands(power: NDArray, edges: NDArray) -> NDArray:
 def find_spans(frames: Frames) -> list[Span]:
     """Return the words of a stream from its start, in order."""
     found, backgrounds = _find(frames.bands, frames.mel, power_of_level())
-    return [Span(*row, background) for row, background in zip(found.tolist(), backgrounds, strict=True)]
+    rows = zip(found.tolist(), backgrounds, strict=True)
+    return [Span(start, stop, end, level, background) for (start, stop, end, level), background in rows]
 
 
 @njit(cache=True)
@@ -197,8 +198,7 @@ def _log2(x: np.float32) -> np.float32:
     t = (m - np.float32(1)) / (m + np.float32(1))
     s = t * t
     series = np.float32(1) + s * (
-        np.float32(0.33333333)
-        + s * (np.float32(0.2) + s * (np.float32(0.14285714) + s * np.float32(0.11111111)))
+        np.float32(0.33333333) + s * (np.float32(0.2) + s * (np.float32(0.14285714) + s * np.float32(0.11111111)))
     )
     return np.float32(exponent) + np.float32(2.88539008) * t * series
 

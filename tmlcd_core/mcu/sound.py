@@ -7,6 +7,7 @@ Sums have the order of the C code, without fused multiply-add, so the features e
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,9 @@ from numpy.typing import NDArray
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.features import Extractor
 from tmlcd_core.features.stem import load_stem
-from tmlcd_core.mcu.budget import FirmwareConfiguration
+
+if TYPE_CHECKING:
+    from tmlcd_core.mcu.budget import FirmwareConfiguration
 
 FULL_SCALE = 32_768  # of int16 samples
 SMALLEST_POWER = np.float32(1e-10)  # this and the constants below as in spectrogram.c
@@ -81,7 +84,10 @@ def _decibels(clip: NDArray[np.int16], c: FirmwareConfiguration, tables: Tables)
 def real_spectrum(
     windows: NDArray[np.float32], twiddle: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Real and imaginary parts (frames, bins) of the windows' transforms: two real ones packed in one complex."""
+    """Return real and imaginary parts, each (frames, bins), of the transforms of windows (frames, n_fft).
+
+    `twiddle` is (n_fft / 2, 2): cos and -sin. Two real transforms are packed in one complex.
+    """
     frames, n_fft = windows.shape
     size = n_fft // 2
     bits = size.bit_length() - 1
@@ -110,7 +116,7 @@ def real_spectrum(
 
 
 def log2_of(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """tml_log2f of mathfn.c."""
+    """Return tml_log2f of mathfn.c for positive x, float32 of any shape."""
     f = np.float32
     bits = x.view(np.uint32)
     exponent = (bits >> 23).astype(np.int32) - 127

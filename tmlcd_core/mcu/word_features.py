@@ -31,7 +31,7 @@ from tmlcd_core.mcu.listening import (
 from tmlcd_core.mcu.sound import log2_of
 
 COUNT, MOMENTS = WordVoice.count, WordVoice.moments
-MOST = LONGEST + 1 + LEAD + TAIL  # frames of a word
+MOST = LONGEST + LEAD + TAIL  # frames of a word
 DB_PER_OCTAVE = np.float32(3.01029996)
 RANGE_DB = np.float32(WordVoice.range_db)
 RESIDUE = np.float32(WordVoice.residue)
