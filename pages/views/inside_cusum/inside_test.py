@@ -10,10 +10,10 @@ from pages.components.player import player
 from pages.shell.url_widgets import checked, faults_as_messages
 from tmlcd_core.detectors import ThresholdRow, calibrate_threshold, threshold_table
 from tmlcd_core.viz import cusum, showcase
-from tmlcd_core.viz.palette import LEARNERS
+from tmlcd_core.viz.palette import LEARNER_STYLES
 
 SIMULATED = "Simulated stream"
-RUNS = (SIMULATED, LEARNERS["active"].name, LEARNERS["hybrid"].name)
+RUNS = (SIMULATED, LEARNER_STYLES["active"].name, LEARNER_STYLES["hybrid"].name)
 LENGTH = 1500  # samples of a simulated run
 CONFIG = {"displaylogo": False}
 HORIZON = 1000  # samples within which a false alarm is counted
@@ -119,8 +119,8 @@ def choose_run() -> ChosenRun:
         change = checked(st.slider, "Change at sample", 150, 1400, 700, 50, key="at", help="Sample of the true change.")
         seed = checked(st.number_input, "Seed", 0, 9999, 0, key="seed", help="The same seed gives the same run.")
         return ChosenRun(SIMULATED, simulated(before, after, change, int(seed)), before, after, change)
-    learner = next(key for key, look in LEARNERS.items() if look.name == run)
-    home = showcase.load()
+    learner = next(key for key, look in LEARNER_STYLES.items() if look.name == run)
+    home = showcase.load_showcase()
     change = home.changes[0]
     correct = np.asarray(home.correct[learner])
     before, after = round(float(correct[:change].mean()), 2), round(float(correct[change:].mean()), 2)
