@@ -574,7 +574,7 @@ def _config(
         ]
     if c.learner == "tandem":
         own = board_tandem.definitions(model)
-        defines += [(name, _float(v) if isinstance(v, np.floating) else v) for name, v in own]
+        defines += [(name, _float(float(v)) if isinstance(v, np.floating) else v) for name, v in own]
     elif c.store != "float32":
         lowest, highest = VALUE_RANGE[c.store]
         defines += [
@@ -601,6 +601,8 @@ def _config(
 def _constants(
     model: Any, c: FirmwareConfiguration, classes: NDArray, tables: Tables, offset: float, scale: float
 ) -> str:
+    T: NDArray
+    codes: NDArray
     if c.learner == "tandem":
         T, codes = board_tandem.rows_and_places(model)
     else:
