@@ -54,6 +54,25 @@ class _CStep(ctypes.Structure):
     )
 
 
+@dataclass(frozen=True, eq=False)
+class HeardWord:
+    """Word of the C function tml_hear: features (n_features,), first sample, first sample after it, level in dB."""
+
+    x: NDArray[np.float32]
+    start: int
+    stop: int
+    decibels: float
+
+
+class _CWord(ctypes.Structure):
+    _fields_ = (
+        ("x", ctypes.POINTER(ctypes.c_float)),
+        ("start", ctypes.c_uint32),
+        ("stop", ctypes.c_uint32),
+        ("decibels", ctypes.c_float),
+    )
+
+
 def _compile(command: list[str], folder: Path) -> None:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -142,6 +161,23 @@ class HostLibrary:
             part = np.ascontiguousarray(clip[start : start + size])
             self._c.tml_audio_push(_pointer(part), ctypes.c_uint32(len(part)))
         return np.ctypeslib.as_array(self._c.tml_extract(), (n_features,)).copy()
+
+    def listen(self) -> None:
+        """Call tml_listen: the stream of sound begins anew."""
+        self._c.tml_listen()
+
+    def hear(self, samples: NDArray[np.int16], n_features: int, block: int = 0) -> list[HeardWord]:
+        """Return the words that end in the next samples (n,), pushed `block` samples at a time (0: all at once)."""
+        samples = np.ascontiguousarray(samples, np.int16)
+        found, word, size = [], _CWord(), block or max(len(samples), 1)
+        for start in range(0, len(samples), size):
+            part = samples[start : start + size]
+            while len(part):
+                part = part[self._c.tml_hear(_pointer(part), ctypes.c_uint32(len(part)), ctypes.byref(word)) :]
+                if word.x:
+                    x = np.ctypeslib.as_array(word.x, (n_features,)).copy()
+                    found.append(HeardWord(x, word.start, word.stop, word.decibels))
+        return found
 
 
 def _pointer(array: NDArray) -> ctypes.c_void_p:

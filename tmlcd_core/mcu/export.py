@@ -88,7 +88,8 @@ SOUND_TABLES = {
     "viridis": "[256][3]",
     "filter": "[TML_FILTERS][49][3]",
 }
-FOR_SOUND = ("audio.h", "spectrogram.c", "stem.c")
+FRONT_END_CODES = {"clip": "TML_CLIP", "filter": "TML_FILTER", "word": "TML_WORD", "speech": "TML_SPEECH"}
+FOR_SOUND = ("frontend.h", "audio.h", "spectrogram.c", "stem.c", "clip.c")
 FOR_TESTS = ("cusum.h", "cusum.c")
 
 # Reasons why a model cannot be exported, with the error message.
@@ -496,7 +497,8 @@ def _config(
 ) -> str:  # fmt: skip
     rows, columns = c.map_shape
     defines: list[tuple[str, Any]] = []
-    for kind, codes in (("layouts", LAYOUT_CODES), ("types of T", STORE_CODES)):
+    kinds = (("front ends", FRONT_END_CODES), ("layouts", LAYOUT_CODES), ("types of T", STORE_CODES))
+    for kind, codes in kinds:
         defines += [("", kind), *((code, i) for i, code in enumerate(codes.values()))]
     learners = ("static", "incremental", "cit", "hybrid", "active")
     defines += [("", "learners"), *((f"TML_{name.upper()}", i) for i, name in enumerate(learners))]
@@ -517,6 +519,7 @@ def _config(
     if c.vector is None:
         defines += [
             ("", "sound"),
+            ("TML_FRONT_END", FRONT_END_CODES["clip"]),
             ("TML_SAMPLE_RATE", c.sample_rate),
             ("TML_N_FFT", c.n_fft),
             ("TML_HOP", c.hop),
