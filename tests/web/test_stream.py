@@ -1,14 +1,10 @@
 """Streams composed in JavaScript against those of `Experiment`, sample for sample."""
 
-import json
 import random
-import shutil
-import subprocess
-from importlib import resources
 
 import numpy as np
-import pytest
 
+from tests.support.node import needs_node, node
 from tmlcd_core.datasets import Dataset
 from tmlcd_core.draws import Draws
 from tmlcd_core.errors import TmlcdError
@@ -16,41 +12,30 @@ from tmlcd_core.experiments import Experiment
 from tmlcd_core.streams import DRIFTS, DatasetPool
 from tmlcd_core.streams.drifts import DRIFTS as KINDS
 
-NODE = shutil.which("node")
-pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
-WEB = resources.files("tmlcd_core.web")
+pytestmark = needs_node
 
 PROGRAM = """
 import fs from "node:fs";
-import {{ Draws }} from {web}/draws.js";
-import {{ compose }} from {web}/stream.js";
-const {{ pools, cases, draws }} = JSON.parse(fs.readFileSync(0, "utf8"));
-const answers = cases.map(({{ pool, experiment }}) => {{
+import { Draws } from "WEB/draws.js";
+import { compose } from "WEB/stream.js";
+const { pools, cases, draws } = JSON.parse(fs.readFileSync(0, "utf8"));
+const answers = cases.map(({ pool, experiment }) => {
   const made = pools[pool];
-  made.rows = ({{ word, effect, strength }}) =>
-    Array.from({{ length: made.counts[word] }}, (_, i) => `${{word}} ${{i}} ${{effect}} ${{strength}}`);
-  try {{
-    const {{ labels, rows, changes, ends, initial }} = compose(experiment, made);
-    return {{ labels, rows, changes, ends, initial }};
-  }} catch (error) {{
-    return {{ error: error.message }};
-  }}
-}});
-const drawn = draws.map(([seed, purpose, n]) => {{
+  made.rows = ({ word, effect, strength }) =>
+    Array.from({ length: made.counts[word] }, (_, i) => `${word} ${i} ${effect} ${strength}`);
+  try {
+    const { labels, rows, changes, ends, initial } = compose(experiment, made);
+    return { labels, rows, changes, ends, initial };
+  } catch (error) {
+    return { error: error.message };
+  }
+});
+const drawn = draws.map(([seed, purpose, n]) => {
   const made = new Draws(seed, BigInt(purpose));
   return [Array.from(made.integers(n), String), Array.from(made.uniform(n)), made.permutation(n)];
-}});
-console.log(JSON.stringify({{ answers, drawn }}));
+});
+console.log(JSON.stringify({ answers, drawn }));
 """
-
-
-def node(program: str, given: object) -> dict:
-    text = program.format(web=f'"file://{WEB}')
-    done = subprocess.run(
-        [NODE, "--input-type=module", "-e", text], input=json.dumps(given), capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def small_pool(counts: dict[str, int]) -> DatasetPool:

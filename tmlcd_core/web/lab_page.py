@@ -210,7 +210,8 @@ def _body(page: Mapping[str, Any], data: PoolData) -> str:
 {controls}
 <p id="state" role="status">Loading …</p>
 <div id="player"></div>
-<details {"" if page["live"] else "hidden"}><summary>The same run as a command</summary><code id="command"></code></details>
+<details {"" if page["live"] else "hidden"}><summary>The same run as a command</summary>
+<code id="command"></code></details>
 <footer><p>Made with TML-CD Lab. This file needs no server and no network: the learners are the C code that also runs on
 the microcontroller, compiled to WebAssembly.</p></footer>
 <noscript><p>This page needs JavaScript.</p></noscript>

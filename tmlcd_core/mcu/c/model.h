@@ -29,9 +29,17 @@ typedef uint8_t tml_label;
     }
 extern tml_settings tml_current;
 
+/* Arrays of one entry per sample of T have this length. In WebAssembly (TML_SIZED_LATER) it is a maximum:
+ * TML_CAPACITY and TML_FEATURES are variables there, and the features of T lie outside the store. */
+#ifndef TML_ROOM
+#define TML_ROOM TML_CAPACITY
+#endif
+
+#if TML_INITIAL > 0
 /* T as it was when the model was exported, oldest first. */
 extern const tml_value tml_initial_x[TML_INITIAL][TML_FEATURES];
 extern const uint8_t tml_initial_label[TML_INITIAL];
+#endif
 
 #if TML_AUDIO
 extern const float tml_window[TML_N_FFT];             /* Hann; for int16 audio scaled to full scale = 1 */
