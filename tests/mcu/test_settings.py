@@ -61,7 +61,7 @@ def test_settings_at_run_time_decide_as_python_does(name, library):
     model.fit(X[:START], Y[:START])
     model.condense = condense
     C = host_lines(library, X[START:], Y[START:], ("0", "1", "2"))
-    assert C == lines_of(model, X[START:], Y[START:])
+    assert lines_of(model, X[START:], Y[START:]) == C
     if name.startswith(("hybrid", "active")):
         assert sum("alarm" in line for line in C) >= 1
 
@@ -135,19 +135,18 @@ def test_a_build_without_test_or_history_refuses_the_learners_that_need_them(tmp
 
 def test_taught_samples_are_stored_as_by_take_in(tmp_path):
     """Without prediction, test or time; refused if not finite or without a class."""
-    for i, model in enumerate((HybridTinyKNN(50, threshold=8, batch=20, warmup=40, condense=False),
-                               ActiveTinyKNN(window=200, threshold=8, batch=20, warmup=40, condense=False))):  # fmt: skip
+    test = {"threshold": 8, "batch": 20, "warmup": 40, "condense": False}
+    for i, model in enumerate((HybridTinyKNN(50, **test), ActiveTinyKNN(window=200, **test))):
         model.fit(X[:START], Y[:START])
         firmware = export_firmware(model, store="float32")
         library = HostLibrary(firmware.write(tmp_path / str(i)))
         assert not library.teach(np.full(12, np.nan), 0) and not library.teach(X[0], -1) and not library.teach(X[0], 3)
-        C = []
         for at in range(START, 800, 95):
             assert all(library.teach(x, y) for x, y in zip(X[at : at + 15], Y[at : at + 15], strict=True))
             model.take_in(X[at : at + 15], Y[at : at + 15])
             part = slice(at + 15, at + 95)
-            C = host_lines(library, X[part], Y[part], firmware.classes)
-            assert C == lines_of(model, X[part], Y[part])
+            expected = lines_of(model, X[part], Y[part])
+            assert host_lines(library, X[part], Y[part], firmware.classes) == expected
 
 
 def test_capacity_below_the_bound_is_refused():

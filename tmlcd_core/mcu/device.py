@@ -60,6 +60,20 @@ class _CStep(ctypes.Structure):
     )
 
 
+class _CSettings(ctypes.Structure):
+    _fields_ = (
+        ("threshold", ctypes.c_double),
+        ("learner", ctypes.c_uint32),
+        ("max_size", ctypes.c_uint32),
+        ("k", ctypes.c_uint32),
+        ("by_distance", ctypes.c_uint32),
+        ("batch", ctypes.c_uint32),
+        ("warmup", ctypes.c_uint32),
+        ("down", ctypes.c_uint32),
+        ("condense", ctypes.c_uint32),
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class HeardWord:
     """Word of the C function tml_hear: features (n_features,), first sample, first sample after it, level in dB."""
@@ -76,20 +90,6 @@ class _CWord(ctypes.Structure):
         ("start", ctypes.c_uint32),
         ("stop", ctypes.c_uint32),
         ("decibels", ctypes.c_float),
-    )
-
-
-class _CSettings(ctypes.Structure):
-    _fields_ = (
-        ("threshold", ctypes.c_double),
-        ("learner", ctypes.c_uint32),
-        ("max_size", ctypes.c_uint32),
-        ("k", ctypes.c_uint32),
-        ("by_distance", ctypes.c_uint32),
-        ("batch", ctypes.c_uint32),
-        ("warmup", ctypes.c_uint32),
-        ("down", ctypes.c_uint32),
-        ("condense", ctypes.c_uint32),
     )
 
 
