@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +118,8 @@ def make_pack(
     return size
 
 
-class Levels(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Levels:
     """Content of the pack as stored: one byte per feature, zlib unpacked.
 
     `rows` is the number of samples by word, `shape` that of a feature map (filters, frequency, time), `differences` the

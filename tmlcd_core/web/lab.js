@@ -60,6 +60,7 @@ function controls() {
     const samples = Math.floor(experiment.max_bytes / sampleBytes(pool.features));
     find("bytes-value").textContent = limited.checked ? `${whole.format(experiment.max_bytes)} bytes, ${whole.format(samples)} samples` : "off";
   };
+  find("bytes").disabled = !limited.checked;
   for (const id of ["limited", "bytes"]) {
     find(id).addEventListener("input", () => {
       limit();
@@ -139,6 +140,7 @@ async function start() {
   module = await compile(await bytes(find("wasm").textContent));
   pool = makePool(page.pool, await bytes(find("features").textContent));
   for (const part of document.querySelectorAll("fieldset")) part.disabled = false;
+  find("more").open = innerWidth > 700;
   controls();
   find("command").textContent = command();
   say("Move a slider: the run is computed in this page.");

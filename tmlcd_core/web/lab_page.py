@@ -18,6 +18,7 @@ from tmlcd_core.experiments.labels import FULL
 from tmlcd_core.experiments.runs import Run
 from tmlcd_core.learners.trace import Trace
 from tmlcd_core.mcu.wasm import module
+from tmlcd_core.progress import Progress, silent
 from tmlcd_core.streams.drifts import DRIFTS
 from tmlcd_core.streams.feature_pools import STEP, DatasetPool, FeaturePool
 from tmlcd_core.streams.recordings import Recording
@@ -85,13 +86,22 @@ def lab_page(experiment: Experiment, feature_pool: FeaturePool, stream: Stream, 
     }
     shown = run_of(title, stream, traces, threshold, tested)
     blobs = {
-        "run": shown.pack(start=0),
+        "run": shown.pack(start=shown.length - 1),
         "template": shown.pack(),
         "wasm": module(),
         "features": data.body,
     }
     code = bundle(modules_of(MODULES, {"player": player.script()}), "lab")
     return one_file(title, _body(page, data), style_sheet("page.css") + player.style(), code, {"page": page}, blobs)
+
+
+def page_of_experiment(experiment: Experiment, progress: Progress = silent) -> str:
+    """Run an experiment once, with its seed, and return its page (`lab_page`)."""
+    feature_pool = experiment.feature_pool(progress=progress)
+    stream = experiment.stream(feature_pool, progress)
+    run = experiment.run_stream(stream)
+    kind = "" if stream.scenario.recorded else f"{DRIFTS[experiment.drift].title}: "
+    return lab_page(experiment, feature_pool, stream, run, f"{kind}{', '.join(_names(stream.scenario))}")
 
 
 def why_not_live(experiment: Experiment) -> str:
@@ -169,6 +179,10 @@ def _pack(about: dict[str, Any], feature_pool: FeaturePool) -> PoolData:
     return PoolData(about, packed.differences)
 
 
+def _names(scenario: Scenario) -> list[str]:
+    return list(scenario.start.classes) if isinstance(scenario.start.classes, tuple) else []
+
+
 def _origin(origin: Origin, count: int) -> dict[str, Any]:
     return {"word": origin.word, "effect": origin.effect, "strength": origin.strength, "count": count}
 
@@ -181,7 +195,7 @@ def _fields(experiment: Experiment, scenario: Scenario, learners: list[str], thr
     effect, strength = next((one for one in effects if one[0]), (NO_EFFECT, 1.0))
     return {
         "classes": scenario.start.size,
-        "words": list(scenario.start.classes) if drawn and not scenario.recorded else list(experiment.words),
+        "words": _names(scenario) if drawn and not scenario.recorded else list(experiment.words),
         "new": new if drawn else experiment.new,
         "drift": experiment.drift,
         "affected": experiment.affected,
@@ -208,7 +222,7 @@ def _body(page: Mapping[str, Any], data: PoolData) -> str:
 <main>
 <h1 id="title">{html.escape(page["title"])}</h1>
 {controls}
-<p id="state" role="status">Loading …</p>
+<p id="state" role="status">Loading … If this stays, the browser is too old: use one of 2023 or later.</p>
 <div id="player"></div>
 <details {"" if page["live"] else "hidden"}><summary>The same run as a command</summary>
 <code id="command"></code></details>
@@ -229,18 +243,22 @@ def _controls(page: Mapping[str, Any], given: Mapping[str, Any], pool: Mapping[s
     here = given["max_bytes"]
     place = max(low, min(high, round(4 * math.log2(here or 100 * each))))
     composed = "" if "recorded" in pool else _composed(page, given, pool)
+    level = given["settings"]["threshold"]
     return f"""\
 <fieldset disabled>
 <div class="row">
 {composed}
-{_slider("threshold", "Alarm level (h)", 1, 100, given["settings"]["threshold"], f"{given['settings']['threshold']:g}")}
-<label>Seed <input id="seed" type="number" min="0" max="4294967295" value="{given["seed"]}"></label>
+{_slider("threshold", "Alarm level (h)", 1, 100, level, f"{level:g}")}
 <button id="again" type="button">Another draw</button>
 </div>
-<div class="row">{learners}
-<label class="tick"><input id="limited" type="checkbox"{" checked" if here else ""}>Same memory for all</label>
-{_slider("bytes", "Bytes", low, high, place, f"{here:,} bytes" if here else "off")}
+<details id="more" open><summary>Learners, memory and seed</summary>
+<div class="row">{learners}</div>
+<div class="row">
+<label class="tick"><input id="limited" type="checkbox"{" checked" if here else ""}>Same memory for all learners</label>
+{_slider("bytes", "Memory", low, high, place, f"{here:,} bytes" if here else "off")}
+<label>Seed <input id="seed" type="number" min="0" max="4294967295" value="{given["seed"]}"></label>
 </div>
+</details>
 </fieldset>"""
 
 

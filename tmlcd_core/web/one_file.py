@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import html
 import json
+import os
 import re
 import zlib
 from collections.abc import Mapping, Sequence
 from importlib import resources
+from pathlib import Path
 from typing import Any
+
+from tmlcd_core.errors import ExportError
 
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([a-z_]+)\.js";$', re.M)
 EXPORT = re.compile(r"^export (?:async )?(?:const|class|function\*?) (\w+)", re.M)
@@ -59,12 +64,12 @@ def bundle(modules: Mapping[str, str], main: str) -> str:
         for _, other in IMPORT.findall(text):
             add(other)
         names = EXPORT.findall(text)
-        text = IMPORT.sub(lambda found: f"const {{{found[1].replace(' as ', ': ')}}} = {found[2]};", text)
+        text = IMPORT.sub(lambda found: f"const {{{found[1].replace(' as ', ': ')}}} = module_{found[2]};", text)
         text = re.sub(r"^export default function", "const main = function", text, flags=re.M)
         names += ["main"] if "const main = function" in text else []
         text = re.sub(r"^export \{[^}]*\};.*$", "", text, flags=re.M)
         text = re.sub(r"^export ", "", text, flags=re.M)
-        parts[name] = f"const {name} = (() => {{\n{text}\nreturn {{ {', '.join(names)} }};\n}})();\n"
+        parts[name] = f"const module_{name} = (() => {{\n{text}\nreturn {{ {', '.join(names)} }};\n}})();\n"
 
     add(main)
     return "".join(parts.values())
@@ -99,6 +104,22 @@ def one_file(title: str, body: str, style: str, code: str, data: Mapping[str, An
     policy = POLICY.format(script=_hash(code), style=_hash(style))
     texts = {"title": html.escape(title), "body": body, "style": style, "script": code, "data": "\n".join(parts)}
     return PAGE.format(policy=policy, **texts)
+
+
+def write_page(path: Path, text: str) -> int:
+    """Write a page to a temporary file and rename it; return its size in bytes. A full disk leaves `path` as it was."""
+    content = text.encode()
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_bytes(content)
+        unfinished.replace(path)
+    except OSError as error:
+        raise ExportError(f"{path} cannot be written ({error.strerror}): choose another file") from error
+    finally:
+        with contextlib.suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+    return len(content)
 
 
 def _element(name: str, kind: str, text: str) -> str:

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from tmlcd_core.mcu.export import GAP_TOLERANCE, LAYOUT_CODES, STORE_CODES, _candidates
 
@@ -23,14 +24,16 @@ MOST_CLASSES = 64
 LEARNER_CODES = ("static", "incremental", "cit", "hybrid", "active")
 SOURCES = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "knn.h", "knn.c", "cusum.h", "cusum.c", "learner.c")
 FLAGS = (
-    "--target=wasm32-freestanding", "-std=c99", "-O3", "-ffp-contract=off", "-nostdlib", "-fno-sanitize=all",
-    "-Wl,--no-entry", "-Wl,--strip-all", "-Wl,-z,stack-size=16384",
+    "--target=wasm32-freestanding", "-std=c99", "-O3", "-msimd128", "-ffp-contract=off", "-nostdlib",
+    "-fno-sanitize=all", "-Wl,--no-entry", "-Wl,--strip-all", "-Wl,-z,stack-size=16384",
 )  # fmt: skip
 
 
 def configuration() -> str:
     """Return the text of config.h: sizes are variables, all learners are included."""
-    defines = {code: i for codes in (LAYOUT_CODES, STORE_CODES) for i, code in enumerate(codes.values())}
+    defines: dict[str, Any] = {
+        code: i for codes in (LAYOUT_CODES, STORE_CODES) for i, code in enumerate(codes.values())
+    }
     defines |= {f"TML_{name.upper()}": i for i, name in enumerate(LEARNER_CODES)}
     defines |= {
         "TML_SIZED_LATER": 1,
