@@ -29,7 +29,15 @@ typedef uint8_t tml_label;
     }
 extern tml_settings tml_current;
 
-/* T as it was when the model was exported, oldest first. */
+#if TML_LEARNER == TML_TANDEM
+extern const float tml_mean[TML_FEATURES];                                /* of the first samples */
+extern const float tml_initial_weights[2][TML_SEEN][TML_FEATURES];        /* fast layer, and its average */
+extern const float tml_initial_biases[2][TML_SEEN];
+extern const float tml_initial_evidence[TML_EXPERTS];
+extern const uint8_t tml_initial_codes[TML_SEEN];                         /* of the classes, in the layers' order */
+#endif
+
+/* T as it was when the model was exported, oldest first; Tandem's labels are places in its layers. */
 extern const tml_value tml_initial_x[TML_INITIAL][TML_FEATURES];
 extern const uint8_t tml_initial_label[TML_INITIAL];
 
