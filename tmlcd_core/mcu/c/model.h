@@ -39,6 +39,7 @@ extern tml_settings tml_current;
 extern const float tml_mean[TML_FEATURES];                                /* of the first samples */
 extern const float tml_initial_weights[2][TML_SEEN][TML_FEATURES];        /* fast layer, and its average */
 extern const float tml_initial_biases[2][TML_SEEN];
+extern const float tml_initial_confusion[TML_SEEN][TML_SEEN];
 extern const float tml_initial_evidence[TML_EXPERTS];
 extern const uint8_t tml_initial_codes[TML_SEEN];                         /* of the classes, in the layers' order */
 #endif
