@@ -59,6 +59,7 @@ def tables(model: BoardTandem, codes: NDArray[np.integer]) -> dict[str, NDArray]
         "const float tml_mean[TML_FEATURES]": state.mean,
         "const float tml_initial_weights[2][TML_SEEN][TML_FEATURES]": state.weights,
         "const float tml_initial_biases[2][TML_SEEN]": state.biases,
+        "const float tml_initial_confusion[TML_SEEN][TML_SEEN]": state.confusion,
         "const float tml_initial_evidence[TML_EXPERTS]": state.evidence,
         "const uint8_t tml_initial_codes[TML_SEEN]": codes[model._codes].astype(np.uint8),
     }

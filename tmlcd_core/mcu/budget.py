@@ -29,7 +29,7 @@ LINKER_SLACK = 32
 CUSUM_STATE = 1232
 LEARNER_STATE = 8
 SETTINGS = 40
-TANDEM_STATE = 52
+TANDEM_STATE = 44
 SPECTROGRAM_STATE = {"paper": 4, "compact": 4, "streamed": 16}
 # Distance to each sample of T and its rank; for float32 an approximate and an exact distance.
 DISTANCE_BYTES = {"float32": 14, "int16": 10, "uint8": 6}
@@ -211,9 +211,10 @@ def _tandem_rows(c: FirmwareConfiguration) -> list[Row]:
         Row("Ring of samples T", f"{c.samples:,}", c.samples * (d + 2),
             note=f"uint8 features, 16-bit label: {d + 2:,} bytes per sample"),
         Row("Layers F and A", f"2x{n}x{d + 1}", 8 * n * (d + 1), False, "float32 weights and biases of each class"),
+        Row("Confusion matrix", f"{n}x{n}", 4 * n * n, False, "what each class recently meant, float32"),
         *(scratch if c.vector is None else []),
         Row("Query", f"{d}", d, False, "the features in bytes"),
-        Row("Experts", f"10x{n}", 40 * n, False, "probabilities of the two layers and eight experts"),
+        Row("Experts", f"7x{n}", 28 * n, False, "probabilities of the fast layer and six experts"),
         Row("Change test", "100", CUSUM_STATE, False, "a sum and its start for each candidate accuracy"),
         Row("Settings", "", SETTINGS, False, "h, n, ξ: they may change at run time"),
         Row("Learner state", "", TANDEM_STATE + n, False, "clock, ring, evidence of the experts, order of the classes"),
@@ -254,7 +255,7 @@ def flash_bytes(configuration: FirmwareConfiguration, fused: bool) -> int:
     c = configuration
     total = CODE + c.samples * (c.features * STORE_BYTES[c.store] + 1)
     if c.learner == "tandem":
-        total += TANDEM_CODE + 8 * c.classes * (c.features + 1) + 4 * c.features
+        total += TANDEM_CODE + 8 * c.classes * (c.features + 1) + 4 * c.classes**2 + 4 * c.features
     if c.vector is None:
         total += 8 * c.n_fft + 4 * c.filters
         total += c.filters * FUSED_TABLE if fused else 4 * (TAPS * c.filters + 256 * 3)

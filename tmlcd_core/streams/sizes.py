@@ -10,6 +10,7 @@ The rule depends on the sample counts only, not on the seed, so that all runs of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
@@ -99,7 +100,9 @@ def fitting_scenario(
         enough = SHARE * min(needed[DRAWN], others[drawn - 1])
         eligible = [word for word, n in counts.items() if word not in needed and n >= enough]
         have[DRAWN] = min(counts[word] for word in eligible)
-    tight = min(have, key=lambda word: have[word] / needed[word])
+    tight = min(
+        have, key=lambda word: have[word] / needed[word] if needed[word] else math.inf
+    )  # 0: a concept of no samples
     if have[tight] < needed[tight]:
         train = min(asked[1], max(1, have[tight] // INITIAL))
         per_class = _longest(lambda n: _fits(make(n, train), have), asked[0])
