@@ -31,12 +31,12 @@ RECOVERY = (
 Curves = Mapping[str, NDArray[Any]]
 
 
-def script() -> str:
+def player_script() -> str:
     """Return the player as a JavaScript module; its default export is called with data and an element."""
     return resources.files(__package__).joinpath("player.js").read_text(encoding="utf-8")
 
 
-def style() -> str:
+def player_style() -> str:
     """Return the style sheet of the player."""
     return resources.files(__package__).joinpath("player.css").read_text(encoding="utf-8")
 
