@@ -272,7 +272,7 @@ def _table(results: Results, experiment: Experiment) -> str:
     rows = [["learner", *(head for _, head in columns)]]
     for name, summary in results.summary(experiment).items():
         rows.append([name, *(_cell(summary[key].mean, summary[key].std, key) for key, _ in columns)])
-    return "\n".join(lines + aligned(rows))
+    return "\n".join(lines + aligned_columns(rows))
 
 
 def _cell(mean: float, std: float, key: str) -> str:
@@ -282,7 +282,7 @@ def _cell(mean: float, std: float, key: str) -> str:
     return f"{mean:.{digits}f} ± {std:.{digits}f}"
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned_columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return one line per row, with the cells padded to columns of equal width."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

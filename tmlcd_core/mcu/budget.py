@@ -15,7 +15,7 @@ LAYOUTS = {
     "streamed": "the same plane, filled frame by frame: no second of audio is stored",
 }
 STORE_BYTES = STORAGE_BYTES  # bytes of one feature in T
-LEARNERS = ("hybrid", "cit", "active", "static", "incremental", "tandem")
+BUDGET_LEARNERS = ("hybrid", "cit", "active", "static", "incremental", "tandem")
 
 TAPS = 7 * 7 * 3  # weights of one filter of the stem
 MAX_FILTERS = 64  # ResNet-18's first layer
@@ -94,7 +94,7 @@ class FirmwareConfiguration:
             object.__setattr__(self, "vector", whole_number("vector", self.vector, 1, 1_000_000))
         one_of("layout", self.layout, LAYOUTS)
         one_of("store", self.store, STORE_BYTES)
-        one_of("learner", self.learner, LEARNERS)
+        one_of("learner", self.learner, BUDGET_LEARNERS)
         if self.learner == "tandem":
             object.__setattr__(self, "store", "uint8")
 
