@@ -16,7 +16,7 @@ SAME_RUN = {"drift": "labels-swapped", "per_class": "750", "seed": "1"}
 @st.cache_resource(max_entries=1, show_spinner=False)
 def shipped_run() -> PlayerRun:
     """Return the stored run of the page."""
-    return showcase.load()
+    return showcase.load_showcase()
 
 
 st.title("Tiny machine learning for concept drift")

@@ -420,6 +420,6 @@ def test_two_sessions_do_not_touch_each_other(server, visit):
     one.wait_for_url("**h=26*")
     settle(one)
     other.get_by_role("button", name="One sample back").click()
-    other.get_by_text("After sample 948").wait_for()
+    other.get_by_text("After sample 848").wait_for()
     assert data(other, "digest") == digest
     assert data(one, "digest") != digest

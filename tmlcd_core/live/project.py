@@ -90,12 +90,12 @@ def session_project(
     if front_end == "clip":
         extractor = Extractor.at_rate(sample_rate)
         check = np.stack([aligned(take, sample_rate) for take in takes])
-        X = heard = extractor.transform(check)
+        X = extractor.transform(check)
         sound = {"sample_rate": sample_rate, "n_fft": extractor.n_fft, "hop": extractor.hop, "layout": layout}
     else:
         extractor = front_end
         check = [as_int16(take.samples) for take in takes]
-        X, heard = FRONT_ENDS[front_end].transform(takes), hear_takes(front_end, takes)
+        X = hear_takes(front_end, takes)
         sound = {"front_end": front_end}
     size = _room(session, device, learner, FirmwareConfiguration(learner=learner, **sound), store)
     settings = replace(session.settings, max_size=size, window=size)
@@ -115,7 +115,7 @@ def session_project(
         classes=session.words,
         check=(check, words),
     )
-    told_board = leave_one_out(X, words, heard)
+    told_board = leave_one_out(X, words)
     told_page = leave_one_out(session.voice.transform(takes), words)
     on_board, on_page = float(np.mean(told_board == words)), float(np.mean(told_page == words))
     different = int(np.sum(told_board != told_page))
@@ -143,7 +143,8 @@ def _front_end_in_words(session: LiveSession, front_end: str) -> str:
 def hear_takes(front_end: str, takes: Sequence[Take]) -> NDArray[np.float32]:
     """Return the features of n takes as the board hears them in one stream (`lay_out`), float32 (n, n_features).
 
-    A take in which no word is heard has features of 0; of several words the longest counts.
+    A take in which no word is heard has the features of the word that the page found; of several words the longest
+    counts.
     """
     parts = lay_out([as_int16(take.samples) for take in takes])
     ends = np.cumsum([len(part) for part in parts])
@@ -153,20 +154,22 @@ def hear_takes(front_end: str, takes: Sequence[Take]) -> NDArray[np.float32]:
         number = int(np.searchsorted(ends, (word.start + word.stop) // 2, side="right"))
         if word.stop - word.start > longest[number]:
             longest[number], X[number] = word.stop - word.start, word.x
+    for number in np.flatnonzero(longest == 0).tolist():
+        X[number] = FRONT_ENDS[front_end].transform([takes[number]])[0]
     return X
 
 
-def leave_one_out(X: NDArray[np.float32], words: NDArray, heard: NDArray[np.float32] | None = None) -> NDArray:
+def leave_one_out(X: NDArray[np.float32], words: NDArray) -> NDArray:
     """Return the word of the nearest other take for each take, by a 1-NN, shape (n,).
 
-    X has shape (n, d), words (n,); `heard` (n, d) are the takes that are asked, X if None.
+    X has shape (n, d), words (n,).
 
     >>> leave_one_out(np.array([[0.0], [0.1], [1.0]], np.float32), np.array(["a", "a", "b"])).tolist()
     ['a', 'a', 'a']
     """
     if len(X) < 2:
         return np.full(len(words), "", words.dtype)
-    others = TinyKNN(k=1).fit(X, np.arange(len(X))).neighbours(X if heard is None else heard, k=2)
+    others = TinyKNN(k=1).fit(X, np.arange(len(X))).neighbours(X, k=2)
     nearest = others.labels[:, 0] == np.arange(len(X))
     return words[np.where(nearest, others.labels[:, 1], others.labels[:, 0])]
 

@@ -116,7 +116,7 @@ def real_spectrum(
 
 
 def log2_of(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return tml_log2f of mathfn.c for positive x, float32 of any shape."""
+    """Return tml_log2f of mathfn.c for positive x of any shape (n, …), float32."""
     f = np.float32
     bits = x.view(np.uint32)
     exponent = (bits >> 23).astype(np.int32) - 127

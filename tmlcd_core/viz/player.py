@@ -31,12 +31,12 @@ RECOVERY = (
 Curves = Mapping[str, NDArray[Any]]
 
 
-def script() -> str:
+def player_script() -> str:
     """Return the player as a JavaScript module; its default export is called with data and an element."""
     return resources.files(__package__).joinpath("player.js").read_text(encoding="utf-8")
 
 
-def style() -> str:
+def player_style() -> str:
     """Return the style sheet of the player."""
     return resources.files(__package__).joinpath("player.css").read_text(encoding="utf-8")
 
@@ -167,7 +167,7 @@ class PlayerRun:
     panels
         The charts, top to bottom.
     learners
-        Keys of `palette.LEARNERS` or custom names; at most 8.
+        Keys of `palette.LEARNER_STYLES` or custom names; at most 8.
     changes
         First sample of each new concept: the true changes; None if they are unknown.
     alarms
