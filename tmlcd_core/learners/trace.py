@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tmlcd_core.displays import Playable
+
 
 class Memory(NamedTuple):
     """Memory of a learner on the device: samples of T and W of equal size, and what it holds besides."""
@@ -23,7 +25,7 @@ class Memory(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(Playable):
     """Result of `run`: one entry per sample; indices count from the first sample of that run."""
 
     predictions: NDArray  # label predicted before learning
