@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import resources
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,6 +29,16 @@ RECOVERY = (
 )
 
 Curves = Mapping[str, NDArray[Any]]
+
+
+def script() -> str:
+    """Return the player as a JavaScript module; its default export is called with data and an element."""
+    return resources.files(__package__).joinpath("player.js").read_text(encoding="utf-8")
+
+
+def style() -> str:
+    """Return the style sheet of the player."""
+    return resources.files(__package__).joinpath("player.css").read_text(encoding="utf-8")
 
 
 class TraceLike(Protocol):

@@ -1,19 +1,13 @@
 """Canvas player of a run as a Streamlit component: `position = player(run, key="lab")`."""
 
 import math
-from pathlib import Path
 from typing import Literal
 
 import streamlit as st
 
-from tmlcd_core.viz.player import PlayerRun
+from tmlcd_core.viz.player import PlayerRun, script, style
 
-HERE = Path(__file__).parent
-_component = st.components.v2.component(
-    "tmlcd_player",
-    js=(HERE / "player.js").read_text(encoding="utf-8"),
-    css=(HERE / "player.css").read_text(encoding="utf-8"),
-)
+_component = st.components.v2.component("tmlcd_player", js=script(), css=style())
 
 
 def player(
