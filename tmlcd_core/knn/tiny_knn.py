@@ -107,6 +107,7 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
             window = rule.add == kernels.ADD_ALL  # a sliding window keeps the newest samples of any class
             keep = keep[-rule.max_size :] if window else keep[cut_evenly(codes[keep], rule.max_size)]
         self._start(Store(X[keep], codes[keep], np.zeros(len(keep), np.int64)), classes, rule)
+        self.kept_ = keep  # positions of T in X
         self.grid_ = grid  # offset and scale of the stored features
         self._storage = self.storage
         return self
