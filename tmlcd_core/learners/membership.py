@@ -48,8 +48,8 @@ class Membership:
         return (self.enters <= time) & (time < self.leaves)
 
     def dropped(self, alarm: int) -> tuple[int, int]:
-        """Return how many samples T lost at an alarm, and how many it held just before."""
-        held = (self.enters < alarm) & (self.leaves >= alarm) | (self.enters == alarm) & (self.sample == alarm)
+        """Return how many samples T lost at an alarm, and how many it held before the sample of the alarm."""
+        held = (self.enters < alarm) & (self.leaves >= alarm)
         return int((held & (self.leaves == alarm)).sum()), int(held.sum())
 
 
