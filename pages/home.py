@@ -11,7 +11,6 @@ from tmlcd_core.viz import showcase
 from tmlcd_core.viz.player import PlayerRun
 
 
-
 @st.cache_resource(max_entries=1, show_spinner=False)
 def shipped_run() -> PlayerRun:
     """Return the stored run of the page."""

@@ -54,7 +54,12 @@ class Membership:
 
 
 def membership(
-    queues: Sequence[Queue], alarms: Sequence[int], max_size: int, initial: NDArray[np.integer], classes: NDArray, n: int
+    queues: Sequence[Queue],
+    alarms: Sequence[int],
+    max_size: int,
+    initial: NDArray[np.integer],
+    classes: NDArray,
+    n: int,
 ) -> Membership:
     """Return the `Membership` of a run from the queues between its alarms.
 

@@ -84,9 +84,7 @@ class StreamLearner(TinyKNN):
             np.array([a.change_time - clock for a in alarms], np.int64),
             np.array([a.accuracy_after for a in alarms], np.float64),
             Memory(self.sample_bytes_, self._W_size),
-            membership(
-                queues, [a.time - clock for a in alarms], self._settings.max_size, first, classes, len(X)
-            ),
+            membership(queues, [a.time - clock for a in alarms], self._settings.max_size, first, classes, len(X)),
         )
 
     def _follow(

@@ -8,27 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY
 
+if TYPE_CHECKING:  # importing the learners takes long
+    from tmlcd_core.learners.membership import Membership
+
 # Classes: colours not used by the paper's learners, and shapes for colour-blind readers.
 CLASSES = (PURPLE, SKY, OLIVE, PINK, GREY)
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
 COMPONENTS = 20  # principal components among which the discriminant axes are found
 SHRINKAGE = 0.1  # share of the mean variance that is added to the scatter within the classes
-
-
-class MembershipLike(Protocol):
-    """Interface of `tmlcd_core.learners.Membership` as used by the picture."""
-
-    sample: NDArray[np.int32]
-    label: NDArray
-    enters: NDArray[np.int32]
-    leaves: NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -58,7 +52,7 @@ class Picture:
 
     Examples
     --------
-    >>> picture = Picture(np.zeros((3, 2)), np.array(["a", "b", "a"]), 1, "The plane", said={"cit": np.array(["a", "a"])})
+    >>> picture = Picture(np.zeros((3, 2)), np.array(["a", "b", "a"]), initial=1, title="The plane")
     >>> picture.classes
     ['a', 'b']
     """
@@ -69,7 +63,7 @@ class Picture:
     title: str
     regions: bool = False
     said: Mapping[str, NDArray] = field(default_factory=dict)
-    members: Mapping[str, MembershipLike] = field(default_factory=dict)
+    members: Mapping[str, Membership] = field(default_factory=dict)
     votes: Mapping[str, tuple[int, bool]] = field(default_factory=dict)
     can_play: bool = False
 

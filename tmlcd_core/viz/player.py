@@ -359,9 +359,7 @@ class PlayerRun:
                 "dash": list(look.dash),
                 "alarms": [int(a) for a in self.alarms[learner]] if learner in self.alarms else None,
                 "change_points": [int(c) for c in self.change_points.get(learner, ())],
-                "dropped": [
-                    list(self.dropped.get(learner, {}).get(int(a), ())) for a in self.alarms.get(learner, ())
-                ],
+                "dropped": [list(self.dropped.get(learner, {}).get(int(a), ())) for a in self.alarms.get(learner, ())],
                 "correct": put(self.correct.get(learner), "u1"),
             }
             for learner, look in styles(self.learners).items()

@@ -1,6 +1,6 @@
-"""Example run of the page Home: computed once from the prepared pack and stored next to it.
+"""Example run of the page Home: the experiment `START`, computed once from the prepared pack and stored next to it.
 
-It is the experiment `START`. Home then needs neither learners nor compiled code. `python -m tmlcd_core data pack` writes it with the pack; a test
+Home then needs neither learners nor compiled code. `python -m tmlcd_core data pack` writes it with the pack; a test
 compares it with a new run of the learners.
 """
 
@@ -20,9 +20,9 @@ FIELDS = ("predictions", "sizes", "statistic", "detections", "change_points")
 THRESHOLD = 25.0  # h
 
 ALT = (
-    "The accuracy of all learners is high until two words swap their meanings, and then drops. "
-    "The static kNN, which never learns, stays there. The CUSUM statistic of the Active and the Hybrid Tiny kNN reaches its threshold and raises an alarm: "
-    "they forget the samples before the estimated change, and the accuracy recovers."
+    "The accuracy of all learners is high until two words swap their meanings, and then drops. The static kNN, which "
+    "never learns, stays there. The CUSUM statistic of the Active and the Hybrid Tiny kNN reaches its threshold and "
+    "raises an alarm: they forget the samples before the estimated change, and the accuracy recovers."
 )
 
 
@@ -69,4 +69,5 @@ def load(folder: str | Path = PLACE) -> PlayerRun:
             changes=tuple(stored["changes"].tolist()),
             x_label="samples seen",
             alt=ALT,
+            change_texts=(f"“{one}” and “{other}” swapped",),
         )

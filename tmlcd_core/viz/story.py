@@ -21,7 +21,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Moment:
-    """Moment to jump to: a "change" of the stream, or an "alarm" or the recovery ("back") of learner number `learner`."""
+    """Moment to jump to: a "change", or an "alarm" or the recovery ("back") of learner number `learner`."""
 
     at: int
     kind: str
