@@ -6,8 +6,10 @@ import re
 import shutil
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.pages.test_app_browser import (  # noqa: F401
+    WAIT,
     browser,
     data,
     drawn_time,
@@ -71,7 +73,7 @@ def test_the_inspector_follows_the_player_to_the_end_of_a_longer_run(server, vis
         digest = redrawn(page, digest)
         page.get_by_role("heading", name=f"Sample {last}: a point of").wait_for()
         assert drawn_time(page) == last
-        assert page.get_by_role("heading", name=re.compile("^Sample")).count() == 1
+        expect(page.get_by_role("heading", name=re.compile("^Sample"))).to_have_count(1, timeout=WAIT)
     move(page, "Classes (λ)", "ArrowLeft")
     redrawn(page, digest)
     page.get_by_role("heading", name="Sample 599: a point of").wait_for()
@@ -99,7 +101,7 @@ def test_the_sample_under_the_cursor_and_a_session_of_ones_own(server, visit):  
     paused(one, 40)
     one.get_by_role("heading", name="Sample 40").wait_for()
     one.locator("[data-testid=stImage] img").first.wait_for()
-    assert one.get_by_text(re.compile("Hybrid Tiny kNN said|Hybrid Tiny kNN")).count()
+    one.get_by_test_id("stMain").get_by_text("Hybrid Tiny kNN").first.wait_for(state="attached")
     move(one, "Alarm level (h)")
     redrawn(one, digest)
     assert data(other, "digest") == digest
@@ -111,7 +113,7 @@ def test_a_sound_and_its_neighbours_can_be_heard(server, visit):  # noqa: F811
     paused(page, 40)
     page.get_by_role("heading", name="Sample 40").wait_for()
     page.locator("audio").first.wait_for(state="attached")
-    assert page.locator("audio").count() == 1
+    expect(page.locator("audio")).to_have_count(1, timeout=WAIT)
     page.get_by_role("radio", name="2", exact=True).click()
     page.wait_for_function("() => document.querySelectorAll('audio').length === 2")
     sources = page.locator("audio").evaluate_all("all => all.map(audio => audio.src)")
@@ -167,12 +169,12 @@ def test_bad_and_good_uploads(server, visit, tmp_path):  # noqa: F811
         field.set_input_files({"name": f"{name}.zip", "mimeType": "application/zip", "buffer": BAD[name]})
         page.locator("[data-testid=stAlert]", has_text=reason).wait_for()
         settle(page)
-        assert page.locator("[data-testid=stAlert]").count() == 1
+        expect(page.locator("[data-testid=stAlert]")).to_have_count(1, timeout=WAIT)
         assert page.locator("[data-testid=stException]").count() == page.locator(".player").count() == 0
     field.set_input_files({"name": "mine.zip", "mimeType": "application/zip", "buffer": zipped(pictures(50))})
     page.wait_for_selector(".player[data-time]")
-    assert page.locator("[data-testid=stAlert]", has_text="unpacks").count() == 0
-    assert page.get_by_text("mine.zip contains image of 3 classes").count() == 1
+    expect(page.locator("[data-testid=stAlert]", has_text="unpacks")).to_have_count(0, timeout=WAIT)
+    expect(page.get_by_text("mine.zip contains image of 3 classes")).to_have_count(1, timeout=WAIT)
 
 
 def test_hostile_words_are_text(server, visit):  # noqa: F811

@@ -127,7 +127,7 @@ def test_teach_say_correct_drift_and_alarm_by_voice(server, tmp_path):  # noqa: 
         page.get_by_role("button", name=re.compile("^Record ")).click()
         takes_done(page, done + 1)
         page.get_by_text("What did you say?").wait_for()
-        assert page.locator(".st-key-mic-answer [data-testid=stMetricValue]").first.inner_text() == "no"
+        expect(page.locator(".st-key-mic-answer [data-testid=stMetricValue]").first).to_have_text("no", timeout=WAIT)
         settle(page)
         page.keyboard.press("3")
         page.get_by_text("Wrong: the word was “up”").wait_for()
@@ -150,7 +150,7 @@ def test_teach_say_correct_drift_and_alarm_by_voice(server, tmp_path):  # noqa: 
         page.get_by_label("Hands-free").check()
         page.get_by_text(re.compile("Alarm of (Active|Hybrid) Tiny kNN")).first.wait_for(timeout=2 * WAIT)
         page.get_by_label("Hands-free").uncheck()
-        assert page.get_by_text("answers after the drift began").count()
+        page.get_by_text("answers after the drift began").first.wait_for()
         page.get_by_text("Change detected.").wait_for()
 
 

@@ -28,6 +28,7 @@ LINKER_SLACK = 32
 # Bytes of C structures that the paper does not count; tests compare them with the linker map.
 CUSUM_STATE = 1232
 LEARNER_STATE = 8
+SETTINGS = 40
 SPECTROGRAM_STATE = {"paper": 4, "compact": 4, "streamed": 16}
 # Distance to each sample of T and its rank; for float32 an approximate and an exact distance.
 DISTANCE_BYTES = {"float32": 14, "int16": 10, "uint8": 6}
@@ -212,6 +213,7 @@ def _extra_rows(c: FirmwareConfiguration) -> list[Row]:
         extras.append(Row("Change test", "100", CUSUM_STATE, False, "a sum and its start for each candidate accuracy"))
     if c.learner == "active":
         extras.append(Row("Condensing", f"{c.samples:,}", c.samples, False, "which samples of W are kept"))
+    extras.append(Row("Settings", "", SETTINGS, False, "learner, |T|, k, h, n, ξ: they may change at run time"))
     extras.append(Row("Learner state", "", LEARNER_STATE, False, "clock, head and length of the queue"))
     extras.append(Row("Stack", "", STACK, False, "reserved by the linker script"))
     return extras

@@ -88,7 +88,8 @@ SOUND_TABLES = {
     "viridis": "[256][3]",
     "filter": "[TML_FILTERS][49][3]",
 }
-FOR_SOUND = ("audio.h", "spectrogram.c", "stem.c")
+FRONT_END_CODES = {"clip": "TML_CLIP", "filter": "TML_FILTER", "word": "TML_WORD", "speech": "TML_SPEECH"}
+FOR_SOUND = ("frontend.h", "audio.h", "spectrogram.c", "stem.c", "clip.c")
 FOR_TESTS = ("cusum.h", "cusum.c")
 
 # Reasons why a model cannot be exported, with the error message.
@@ -215,6 +216,7 @@ def export_firmware(
     layout: str = "streamed",
     store: str = "auto",
     max_size: int | None = None,
+    capacity: int | None = None,
     classes: Sequence[Any] = (),
     fused: bool | None = None,
     check: tuple[ArrayLike, ArrayLike] | None = None,
@@ -236,6 +238,8 @@ def export_firmware(
         Data type of T: `float32`, `int16`, `uint8`, or `auto` for the first of them that fits the board.
     max_size
         Bound of |T| on the device; the model's bound if None.
+    capacity
+        Samples for which T has room: the bound may be raised up to it at run time. None for the bound.
     classes
         Additional classes that may appear on the device.
     fused
@@ -264,7 +268,11 @@ def export_firmware(
     sound: dict[str, Any] = {"vector": model.n_features_in_}
     if extractor is not None:
         sound = _sound(model, extractor)
-    wanted = FirmwareConfiguration(samples=size, layout=layout, learner=learner, **sound)
+    if capacity is not None and capacity < size:
+        raise ConfigError(f"capacity={capacity!r} is below the bound {size:,} of |T|: give at least {size}")
+    wanted = FirmwareConfiguration(
+        samples=size if capacity is None else capacity, layout=layout, learner=learner, **sound
+    )
     configuration = _choose_store(wanted, _stored_as(model, store), device)
     fused = _choose_fused(configuration, fused, device)
     _check_memory(configuration, fused, device)
@@ -272,7 +280,7 @@ def export_firmware(
     files = {name: _source(name) for name in ALWAYS}
     files |= {name: _source(name) for name in FOR_SOUND if extractor is not None}
     files |= {name: _source(name) for name in FOR_TESTS if detector is not None}
-    files["config.h"] = _config(model, configuration, fused, len(labels), detector, offset, scale)
+    files["config.h"] = _config(model, configuration, size, fused, len(labels), detector, offset, scale)
     tables = sound_tables(configuration, extractor, fused) if extractor is not None else {}
     files["model.c"] = _constants(model, configuration, known, tables, offset, scale)
     boards = dict(BOARDS) | {device.name: device}
@@ -286,7 +294,7 @@ def export_firmware(
         files["STEM.md"] = resources.files("tmlcd_core.features").joinpath("STEM.md").read_text(encoding="utf-8")
     if check is None and extractor is None:
         check = model.samples_, model.labels_
-    made = None if check is None else _check(model, configuration, known, tables, offset, scale, *check)
+    made = None if check is None else _check(model, configuration, size, known, tables, offset, scale, *check)
     counts = Counter(model.labels_.tolist())
     firmware = Firmware(
         board=device,
@@ -432,9 +440,12 @@ def _stored(model: Any, c: FirmwareConfiguration, offset: float, scale: float) -
     return model.stored_ if model.storage != "float32" else quantise(model.samples_, c.store, offset, scale)
 
 
-def twin_of(model: Any, c: FirmwareConfiguration, offset: float, scale: float) -> StreamLearner:
-    """Return a Python learner with the device's decisions on quantised samples: T as stored there, all with time 0."""
-    bound = {"window" if c.learner == "active" else "max_size": c.samples, "max_bytes": None}
+def twin_of(model: Any, c: FirmwareConfiguration, size: int, offset: float, scale: float) -> StreamLearner:
+    """Return a Python learner with the device's decisions on quantised samples: T as stored there, all with time 0.
+
+    `size` is the bound of |T|; `offset` and `scale` are those of `Firmware`.
+    """
+    bound = {"window" if c.learner == "active" else "max_size": size, "max_bytes": None}
     settings = model.get_params(deep=False) | bound | {"storage": "float32", "condense": False}
     twin: Any
     twin = StaticKNN(model.k, model.weights) if c.learner == "static" else type(model)(**settings)
@@ -444,7 +455,7 @@ def twin_of(model: Any, c: FirmwareConfiguration, offset: float, scale: float) -
 
 
 def _check(
-    model: Any, c: FirmwareConfiguration, known: NDArray, tables: Tables, offset: float, scale: float,
+    model: Any, c: FirmwareConfiguration, size: int, known: NDArray, tables: Tables, offset: float, scale: float,
     clips_or_vectors: ArrayLike, labels: ArrayLike,
 ) -> Check:  # fmt: skip
     samples, given = np.asarray(clips_or_vectors), np.asarray(labels)
@@ -460,7 +471,9 @@ def _check(
     else:
         samples = samples if samples.dtype == np.int16 else as_int16(samples)
         X = board_features(samples, c, tables)
-    return make_check(twin_of(model, c, offset, scale), known, samples, quantise(X, c.store, offset, scale), given)
+    return make_check(
+        twin_of(model, c, size, offset, scale), known, samples, quantise(X, c.store, offset, scale), given
+    )
 
 
 # -- the files -----------------------------------------------------------------------------------
@@ -491,12 +504,13 @@ def _fill(template: str, **values: Any) -> str:
 
 
 def _config(
-    model: Any, c: FirmwareConfiguration, fused: bool, n_classes: int, detector: GeneralizedCusum | None,
+    model: Any, c: FirmwareConfiguration, bound: int, fused: bool, n_classes: int, detector: GeneralizedCusum | None,
     offset: float, scale: float,
 ) -> str:  # fmt: skip
     rows, columns = c.map_shape
     defines: list[tuple[str, Any]] = []
-    for kind, codes in (("layouts", LAYOUT_CODES), ("types of T", STORE_CODES)):
+    kinds = (("front ends", FRONT_END_CODES), ("layouts", LAYOUT_CODES), ("types of T", STORE_CODES))
+    for kind, codes in kinds:
         defines += [("", kind), *((code, i) for i, code in enumerate(codes.values()))]
     learners = ("static", "incremental", "cit", "hybrid", "active")
     defines += [("", "learners"), *((f"TML_{name.upper()}", i) for i, name in enumerate(learners))]
@@ -507,16 +521,28 @@ def _config(
         ("TML_STORE", STORE_CODES[c.store]),
         ("TML_LEARNER", f"TML_{c.learner.upper()}"),
         ("TML_TESTS", int(detector is not None)),
+        ("TML_HISTORY", int(c.learner == "active")),
         ("TML_FEATURES", c.features),
         ("TML_CLASSES", n_classes),
         ("TML_CAPACITY", c.samples),
         ("TML_INITIAL", len(model)),
+    ]
+    test = detector or GeneralizedCusum()  # without a test: settings that are in range
+    defines += [
+        ("", "settings, which may change at run time: see tmlcd.h"),
+        ("TML_MAX_SIZE", bound),
         ("TML_K", 0 if model.k == "sqrt" else min(model.k, c.samples)),
         ("TML_BY_DISTANCE", int(model.weights == "distance")),
+        ("TML_THRESHOLD", min(test.threshold, sys.float_info.max).hex()),  # C99 has no constant for infinity
+        ("TML_BATCH", test.batch),
+        ("TML_WARMUP", test.warmup),
+        ("TML_DOWN", int(test.direction == "down")),
+        ("TML_CONDENSE", int(bool(model.condense))),
     ]
     if c.vector is None:
         defines += [
             ("", "sound"),
+            ("TML_FRONT_END", FRONT_END_CODES["clip"]),
             ("TML_SAMPLE_RATE", c.sample_rate),
             ("TML_N_FFT", c.n_fft),
             ("TML_HOP", c.hop),
@@ -539,16 +565,11 @@ def _config(
     if detector is not None:
         defines += [
             ("", "the CUSUM test"),
-            ("TML_THRESHOLD", min(detector.threshold, sys.float_info.max).hex()),  # C99 has no constant for infinity
-            ("TML_BATCH", detector.batch),
-            ("TML_WARMUP", detector.warmup),
             ("TML_CANDIDATES", len(_candidates())),
             ("TML_GAP", (detector.gap - GAP_TOLERANCE).hex()),
             ("TML_MARGIN", detector.margin.hex()),
-            ("TML_DOWN", int(detector.direction == "down")),
             ("TML_BINOMIAL", int(detector.likelihood == "binomial")),
             ("TML_LOGARITHM", LOGARITHM.get(detector.likelihood, 0.0)),
-            ("TML_CONDENSE", int(bool(model.condense))),
         ]
     lines = [f"\n/* {value} */" if not name else f"#define {name} {value}" for name, value in defines]
     head = "/* Generated from the fitted model. */\n#ifndef TMLCD_CONFIG_H\n#define TMLCD_CONFIG_H\n"

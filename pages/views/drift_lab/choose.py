@@ -266,7 +266,7 @@ def _supervision(asked: Asked) -> None:
 
 def _use_folder(asked: Asked, path: str, cache: str | None) -> None:
     """Use a folder as data; opening it here reports its error before any other."""
-    feature_pool_of(path, (), cache)
+    feature_pool_of(path, (), (), cache)
     asked["data"], asked["folder"] = [FOLDER], [path]
 
 
@@ -306,7 +306,7 @@ def _when(data: str, asked: Asked) -> None:
         asked["begins"], asked["over"] = [str(begins)], [str(lasts)]
         if not DRIFTS[asked["drift"][0]].disturbs:
             return
-        kind = feature_pool_of(asked["folder"][0], (), None).kind if "folder" in asked else _medium(data)
+        kind = feature_pool_of(asked["folder"][0], (), (), None).kind if "folder" in asked else _medium(data)
         fitting = [name for name, effect in EFFECTS.items() if effect.kind == kind]
         effects = [VERY_NOISY, *fitting] if data == SPEECH else fitting
         effect = checked(st.selectbox, "Noise", effects, key="effect", help=_explained(effects))

@@ -138,7 +138,7 @@ def pool_of(experiment: Experiment, cache: str | None) -> FeaturePool:
     """Return the feature pool of an experiment; `cache` is an upload's folder."""
     if experiment.is_recorded:
         return recording_of(experiment.stream_key(), experiment, cache)
-    return feature_pool_of(experiment.data, spoken(experiment), cache)
+    return feature_pool_of(experiment.data, spoken(experiment), experiment.extractor, cache)
 
 
 @st.cache_resource(max_entries=16, ttl=60, show_spinner=False)
@@ -149,10 +149,14 @@ def recording_of(key: str, _experiment: Experiment, cache: str | None) -> Featur
 
 # ttl: a folder may get new files.
 @st.cache_resource(max_entries=16, ttl=60, show_spinner=False)
-def feature_pool_of(data: str, words: tuple[str, ...], cache: str | None) -> FeaturePool:
-    """Return the feature pool of a source or folder; `words` are extra words of speech, `cache` an upload's folder."""
-    classes = max(2, len(words))
-    return Experiment(data, classes, words).feature_pool(features_in(cache))
+def feature_pool_of(
+    data: str, words: tuple[str, ...], extractor: tuple[tuple[str, Any], ...], cache: str | None
+) -> FeaturePool:
+    """Return the feature pool of a source or folder with an experiment's extractor.
+
+    `words` are extra words of speech, `cache` is the folder of an upload.
+    """
+    return Experiment(data, max(2, len(words)), words, extractor=dict(extractor)).feature_pool(features_in(cache))
 
 
 def features_in(cache: str | None) -> FeatureCache | None:

@@ -18,8 +18,11 @@ const tml_value *tml_quantise(const float *x);
 /* Return the code of the class with the most votes of the k nearest samples in T; T must not be empty. */
 int32_t tml_vote(const tml_store *store, const tml_value *query);
 
-/* Append to the queue; if it is full, the oldest sample is removed. */
+/* Append to the queue; if it holds max_size samples, the oldest is removed. */
 void tml_append(tml_store *store, const tml_value *x, int32_t label, uint32_t time);
+
+/* Remove the oldest `count` samples. */
+void tml_drop(tml_store *store, uint32_t count);
 
 /* Array index of the i-th oldest sample. */
 uint32_t tml_place(const tml_store *store, uint32_t i);

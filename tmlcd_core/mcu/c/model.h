@@ -21,6 +21,14 @@ typedef int32_t tml_label; /* the paper counts 32 bits */
 typedef uint8_t tml_label;
 #endif
 
+/* The settings in use, and those of config.h; in learner.c. */
+#define TML_SETTINGS                                                                                                 \
+    {                                                                                                                \
+        TML_THRESHOLD, TML_LEARNER, TML_MAX_SIZE, TML_K, TML_BY_DISTANCE, TML_BATCH, TML_WARMUP, TML_DOWN,           \
+            TML_CONDENSE                                                                                             \
+    }
+extern tml_settings tml_current;
+
 /* T as it was when the model was exported, oldest first. */
 extern const tml_value tml_initial_x[TML_INITIAL][TML_FEATURES];
 extern const uint8_t tml_initial_label[TML_INITIAL];
