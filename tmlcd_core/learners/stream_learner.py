@@ -67,7 +67,7 @@ class StreamLearner(TinyKNN):
             T.codes, W.codes = self._recode(T.codes, classes), self._recode(W.codes, classes)
             clock = self.time_ + 1
             stream_pass = StreamPass(X, truth, distances, T, self._settings, len(classes), clock, rates)
-            first = self.kept_ if self.time_ == 0 and len(self.kept_) == len(T) else np.arange(len(T))
+            fresh = self.time_ == 0 and len(self.kept_) == len(T) and not len(W)  # T is that of `fit`
             queues: list[Queue] = []
             statistic, alarms = self._follow(stream_pass, detector, W, len(classes), queues)
             T, W = stream_pass.store(), _last(stream_pass, W, len(X), self._W_size)
@@ -76,15 +76,16 @@ class StreamLearner(TinyKNN):
         self._T, self._W, self._rates, self.detector_ = T, W, rates, detector
         self.time_ += len(X)
         self.alarm_ = alarms[-1] if alarms and alarms[-1].time == self.time_ else None
+        times = [a.time - clock for a in alarms]
         return Trace(
             classes[stream_pass.predictions],
             stream_pass.sizes,
             statistic,
-            np.array([a.time - clock for a in alarms], np.int64),
+            np.array(times, np.int64),
             np.array([a.change_time - clock for a in alarms], np.int64),
             np.array([a.accuracy_after for a in alarms], np.float64),
             Memory(self.sample_bytes_, self._W_size),
-            membership(queues, [a.time - clock for a in alarms], self._settings.max_size, first, classes, len(X)),
+            membership(queues, times, self._settings.max_size, self.kept_, classes, len(X)) if fresh else None,
         )
 
     def _follow(
@@ -192,6 +193,7 @@ class StreamLearner(TinyKNN):
                 self._W.append(row, code, self.time_)
         self._T.limit(self._settings.max_size)
         self._W.limit(self._W_size)
+        self.kept_ = self.kept_[:0]
         return self
 
     def widen(self, n_features: int) -> Self:

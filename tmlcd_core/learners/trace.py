@@ -35,7 +35,7 @@ class Trace:
     change_points: NDArray[np.int64]  # index of the first sample of the new concept, as estimated at each alarm
     accuracies_after: NDArray[np.float64]  # accuracy after the change, as estimated at each alarm; nan if not estimated
     memory: Memory | None = None  # None if the learner does not say
-    membership: Membership | None = None  # T over time; None if the learner does not record it
+    membership: Membership | None = None  # T over time, for the first run after `fit` of a kNN
 
     def __len__(self) -> int:
         return len(self.predictions)
