@@ -14,7 +14,7 @@ from tmlcd_core.viz.player import PlayerRun
 @st.cache_resource(max_entries=1, show_spinner=False)
 def shipped_run() -> PlayerRun:
     """Return the stored run of the page."""
-    return showcase.load()
+    return showcase.load_showcase()
 
 
 st.title("Tiny machine learning for concept drift")

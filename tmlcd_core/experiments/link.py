@@ -54,9 +54,9 @@ ANY_STREAM = ("label", "scale", "order", "initial", "samples", "labels", "label_
 AUTOMATIC = {"k": "0", "window": "0", "p": "0", "max_bytes": "0"}  # values that mean the default
 OTHER = "set"  # SETTING=VALUE, for settings without a widget
 EXTRACTOR = "extractor."
-PAPER = "paper"  # a name of VARIANTS, whose settings come before the others of the link
+PAPER_FIELD = "paper"  # a name of VARIANTS, whose settings come before the others of the link
 NAMES = frozenset(
-    {"data", FOLDER, TABLE, "bands", "words", "new", "learners", OTHER, PAPER, *WHOLE, *SHARES, *TEXTS, *SETTINGS}
+    {"data", FOLDER, TABLE, "bands", "words", "new", "learners", OTHER, PAPER_FIELD, *WHOLE, *SHARES, *TEXTS, *SETTINGS}
 )  # all parameters of an experiment
 
 # Values in links of earlier versions: labels of the page.
@@ -142,7 +142,7 @@ def parameters_of(experiment: Experiment) -> dict[str, list[str]]:
         found["learners"] = list(experiment.learners)
     variant, left, extractor = _by_variant(experiment)
     if variant:
-        found[PAPER] = [variant]
+        found[PAPER_FIELD] = [variant]
     for name, keys in SETTINGS.items():
         mine = [key for key in keys if "." not in key or key.partition(".")[0] in experiment.learners]
         values = {left[key] for key in mine if key in left}
@@ -228,7 +228,7 @@ def fields_of_parameters(asked: Parameters) -> dict[str, Any]:
         found["new"] = new[-1]
     if learners := [OLD_LABELS.get(name, name) for name in asked.get("learners", ()) if name]:
         found["learners"] = tuple(learners)
-    variant = variant_of(_last(asked, PAPER)) if _last(asked, PAPER) else None
+    variant = variant_of(_last(asked, PAPER_FIELD)) if _last(asked, PAPER_FIELD) else None
     settings: dict[str, Any] = variant.settings if variant else {}
     for name, keys in SETTINGS.items():
         text = _last(asked, name)

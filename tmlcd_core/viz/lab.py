@@ -76,7 +76,7 @@ def run_of(
         changes=stream.scenario.known_changes,
         ends=stream.ends,
         x_label="samples seen",
-        alt=in_words(stream, traces),
+        alt=run_in_words(stream, traces),
         change_texts=changes_in_words(stream.scenario),
         picture=picture,
     )
@@ -189,7 +189,7 @@ def _accuracy_title(taps: int) -> str:
     return f"Accuracy over the last {taps} samples"
 
 
-def in_words(stream: Stream, traces: Mapping[str, Trace]) -> str:
+def run_in_words(stream: Stream, traces: Mapping[str, Trace]) -> str:
     """Return a description of a run in words."""
     changes = ", ".join(map(str, stream.changes)) or ("unknown" if stream.scenario.recorded else "none")
     looks = styles(traces)

@@ -200,7 +200,7 @@ class PlayerRun:
     panels
         The charts, top to bottom.
     learners
-        Keys of `palette.LEARNERS` or custom names; at most 8.
+        Keys of `palette.LEARNER_STYLES` or custom names; at most 8.
     changes
         First sample of each new concept: the true changes; None if they are unknown.
     alarms

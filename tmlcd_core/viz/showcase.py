@@ -52,7 +52,7 @@ def write(folder: str | Path) -> int:
     return path.stat().st_size
 
 
-def load(folder: str | Path = PLACE) -> PlayerRun:
+def load_showcase(folder: str | Path = PLACE) -> PlayerRun:
     """Return the stored run for the player."""
     path = Path(folder, FILE)
     if not path.exists():

@@ -22,7 +22,7 @@ from tmlcd_core.progress import Progress
 from tmlcd_core.streams import Scenario, Stream, compose
 from tmlcd_core.streams.feature_pools import FeaturePool, SourcePool
 from tmlcd_core.streams.tables import TableRecording
-from tmlcd_core.viz.palette import style
+from tmlcd_core.viz.palette import learner_style
 
 PREPARED = "lab prepared"
 MOST_TRACES = 4  # per learner and stream, each for another range of thresholds
@@ -129,7 +129,7 @@ def run(experiment: Experiment, own: Upload | None, progress: Progress) -> LabRu
     scenario, remark = ready[about]
     found = LabRun(experiment, scenario, own, remark)
     for done, name in enumerate(experiment.learner_names):
-        progress(done, len(experiment.learner_names), f"running {style(name).name}")
+        progress(done, len(experiment.learner_names), f"running {learner_style(name).name}")
         found.trace(name)
     return found
 
