@@ -51,12 +51,12 @@ RECOVERY = (
 Curves = Mapping[str, NDArray[Any]]
 
 
-def script() -> str:
+def player_script() -> str:
     """Return the player as a JavaScript module; its default export is called with data and an element."""
     return "\n".join(_resource(name) for name in SCRIPTS)
 
 
-def style() -> str:
+def player_style() -> str:
     """Return the style sheet of the player."""
     return _resource("player.css")
 

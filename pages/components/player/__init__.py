@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from tmlcd_core.viz.player import PlayerRun, script, style
+from tmlcd_core.viz.player import PlayerRun, player_script, player_style
 
-_component = st.components.v2.component("tmlcd_player", js=script(), css=style())
+_component = st.components.v2.component("tmlcd_player", js=player_script(), css=player_style())
 
 
 def player(
