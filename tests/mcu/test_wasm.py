@@ -10,7 +10,7 @@ ABOUT = json.loads(resources.files("tmlcd_core.mcu.wasm").joinpath("learners.jso
 
 def test_module_is_of_these_sources():
     message = "the C code has changed: run `python -m tmlcd_core.mcu.wasm.build` and commit learners.wasm and .json"
-    assert ABOUT["sources"] == build.digest(), message
+    assert ABOUT["sources"] == build.digest_of_sources(), message
 
 
 def test_build_gives_the_same_bytes():

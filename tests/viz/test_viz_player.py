@@ -24,7 +24,7 @@ from tmlcd_core.viz import showcase
 from tmlcd_core.viz.lab import figures, plane_figure, spreads
 from tmlcd_core.viz.matplotlib_figures import Plane, planes
 from tmlcd_core.viz.palette import COMPARED, LEARNER_STYLES, SPARE, styles
-from tmlcd_core.viz.player import Panel, PlayerRun, number_text, readable, recovery_text, script
+from tmlcd_core.viz.player import Panel, PlayerRun, number_text, player_script, readable, recovery_text
 
 LIGHT, DARK = "#ffffff", "#171614"  # Streamlit's backgrounds
 
@@ -238,7 +238,7 @@ needs_node = pytest.mark.skipif(NODE is None, reason="the player's script needs 
 
 def tables(folder, runs, samples):
     """The rows "So far" that the browser shows for each run at each of these samples."""
-    (folder / "player.mjs").write_bytes(script().encode())
+    (folder / "player.mjs").write_bytes(player_script().encode())
     (folder / "table.mjs").write_text(TABLE, encoding="utf-8")
     wanted = []
     for number, (run, places) in enumerate(zip(runs, samples, strict=True)):

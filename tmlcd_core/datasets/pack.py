@@ -119,7 +119,7 @@ def make_pack(
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
+class PackLevels:
     """Content of the pack as stored: one byte per feature, zlib unpacked.
 
     `rows` is the number of samples by word, `shape` that of a feature map (filters, frequency, time), `differences` the
@@ -135,7 +135,7 @@ class Levels:
     about: dict[str, Any]
 
 
-def load_levels(folder: str | Path | None = None) -> Levels:
+def load_levels(folder: str | Path | None = None) -> PackLevels:
     """Return the stored bytes of the pack of `folder`, by default the shipped one."""
     folder = PLACE if folder is None else Path(folder)
     try:
@@ -145,7 +145,7 @@ def load_levels(folder: str | Path | None = None) -> Levels:
             f"there is no pack in {folder}; make one with `python -m tmlcd_core data pack --out {folder}`"
         ) from None
     unpacked = zlib.decompress(arrays["packed"].data)
-    return Levels(meta["rows"], meta["shape"], arrays["low"], arrays["step"], unpacked, arrays["index"], meta)
+    return PackLevels(meta["rows"], meta["shape"], arrays["low"], arrays["step"], unpacked, arrays["index"], meta)
 
 
 def load_pack(folder: str | Path | None = None) -> Pack:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.displays import Playable
+from tmlcd_core.learners.membership import Membership
 
 
 class Memory(NamedTuple):
@@ -35,6 +36,7 @@ class Trace(Playable):
     change_points: NDArray[np.int64]  # index of the first sample of the new concept, as estimated at each alarm
     accuracies_after: NDArray[np.float64]  # accuracy after the change, as estimated at each alarm; nan if not estimated
     memory: Memory | None = None  # None if the learner does not say
+    membership: Membership | None = None  # T over time, for the first run after `fit` of a kNN
 
     def __len__(self) -> int:
         return len(self.predictions)

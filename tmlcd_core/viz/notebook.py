@@ -16,7 +16,7 @@ from tmlcd_core.experiments.runs import LearnerRun, Run
 from tmlcd_core.learners.trace import Trace
 from tmlcd_core.optional_packages import require
 from tmlcd_core.viz.matplotlib_figures import timeline
-from tmlcd_core.viz.player import Panel, PlayerRun, script, style
+from tmlcd_core.viz.player import Panel, PlayerRun, player_script, player_style
 
 LEARNER = "learner"  # name of a learner that has none
 # Jupyter's colours for the player, which is styled in a shadow root, so that no style leaks into the notebook.
@@ -97,9 +97,9 @@ def figure_of(what: Any) -> Any:
 
 def module() -> str:
     """Return the player as an anywidget module (ESM)."""
-    text = re.sub(r"^export default function", "const showPlayer = function", script(), flags=re.M)
+    text = re.sub(r"^export default function", "const showPlayer = function", player_script(), flags=re.M)
     text = re.sub(r"^export \{[^}]*\};.*$", "", text, flags=re.M)
-    sheet = (THEME + style()).replace("\\", "\\\\").replace("`", "\\`")
+    sheet = (THEME + player_style()).replace("\\", "\\\\").replace("`", "\\`")
     return f"const STYLE = `{sheet}`;\n{text}\n{ADAPTER}"
 
 

@@ -97,8 +97,10 @@ def lab_page(
         "wasm": module(),
         "features": data.body,
     }
-    code = bundle(modules_of(MODULES, {"player": player.script()}), "lab")
-    return one_file(title, _body(page, data), style_sheet("page.css") + player.style(), code, {"page": page}, blobs)
+    code = bundle(modules_of(MODULES, {"player": player.player_script()}), "lab")
+    return one_file(
+        title, _body(page, data), style_sheet("page.css") + player.player_style(), code, {"page": page}, blobs
+    )
 
 
 def page_of_experiment(experiment: Experiment, progress: Progress = silent) -> str:

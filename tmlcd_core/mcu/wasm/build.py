@@ -22,7 +22,7 @@ MODULE = "learners"
 MOST_SAMPLES = 65_535  # in T: counted in 16 bits
 MOST_CLASSES = 64
 LEARNER_CODES = ("static", "incremental", "cit", "hybrid", "active", "tandem")
-SOURCES = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "knn.h", "knn.c", "cusum.h", "cusum.c", "learner.c")
+C_FILES = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "knn.h", "knn.c", "cusum.h", "cusum.c", "learner.c")
 FLAGS = (
     "--target=wasm32-freestanding", "-std=c99", "-O3", "-msimd128", "-ffp-contract=off", "-nostdlib",
     "-fno-sanitize=all", "-Wl,--no-entry", "-Wl,--strip-all", "-Wl,-z,stack-size=16384",
@@ -75,12 +75,12 @@ def constants() -> str:
 def sources() -> dict[str, str]:
     """Return all files that the module is compiled from, by name."""
     core = resources.files("tmlcd_core.mcu").joinpath("c")
-    found = {name: core.joinpath(name).read_text(encoding="utf-8") for name in SOURCES}
+    found = {name: core.joinpath(name).read_text(encoding="utf-8") for name in C_FILES}
     found |= {f"{MODULE}.c": (HERE / f"{MODULE}.c").read_text(encoding="utf-8")}
     return found | {"config.h": configuration(), "model.c": constants()}
 
 
-def digest() -> str:
+def digest_of_sources() -> str:
     """Return the digest of the sources and of the compiler's options."""
     text = json.dumps([sources(), FLAGS], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -106,6 +106,6 @@ def build() -> bytes:
 if __name__ == "__main__":
     made = build()
     (HERE / f"{MODULE}.wasm").write_bytes(made)
-    about = {"compiler": f"ziglang {compiler_version()}", "sources": digest()}
+    about = {"compiler": f"ziglang {compiler_version()}", "sources": digest_of_sources()}
     (HERE / f"{MODULE}.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     print(f"{MODULE}.wasm: {len(made):,} bytes")
