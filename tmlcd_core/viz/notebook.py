@@ -139,6 +139,7 @@ def player_widget(what: Any, **options: Any) -> Any:
 
 def picture_of(what: Any) -> str:
     """Return the figure of a run, result or trace as a PNG in base64."""
+    require("matplotlib")
     from matplotlib import pyplot
 
     figure = figure_of(what)
