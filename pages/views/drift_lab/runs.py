@@ -95,10 +95,12 @@ class LabRun:
     @property
     def tested(self) -> list[str]:
         """Learners with a change-detection test."""
-        settings = {
-            name: self.experiment.learner_settings(name, self.scenario) for name in self.experiment.learner_names
-        }
-        return [name for name, found in settings.items() if "detector" in found]
+        return [name for name, found in self.settings.items() if "detector" in found]
+
+    @property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """Settings of each learner by its name."""
+        return {name: self.experiment.learner_settings(name, self.scenario) for name in self.experiment.learner_names}
 
     @property
     def metrics(self) -> dict[str, Metrics]:
