@@ -15,6 +15,14 @@ from tmlcd_core.features.voice.words import BELIEVED_DB
 from tmlcd_core.mcu import listening as hearing
 from tmlcd_core.mcu.listening import HOP, N_FFT, RING, WINDOW, Frames, Span, Spectrum
 from tmlcd_core.mcu.sound import as_int16
+from tmlcd_core.mcu.speech_int8 import (
+    arena_bytes,
+    load_int8_network,
+    longest_kernel,
+    longest_row,
+    speech_features,
+    speech_spectrum,
+)
 from tmlcd_core.mcu.word_features import COUNT, MOST, word_features, word_tables
 
 MARGIN = (hearing.PAUSE + 5) * HOP  # samples of silence around a take
@@ -201,7 +209,63 @@ class WordFrontEnd(FrontEnd):
         ]
 
 
-FRONT_ENDS: dict[str, FrontEnd] = {front_end.name: front_end for front_end in (WordFrontEnd(),)}
+class SpeechFrontEnd(FrontEnd):
+    """Network trained on speech: the page's extractor `speech` in 8 bits."""
+
+    name, title = "speech", "Network trained on speech"
+    sources = ("simd.h", "speech.c")
+    n_features = 96
+
+    @property
+    def spectrum(self) -> Spectrum:
+        return speech_spectrum()
+
+    def features(self, frames: Frames, span: Span) -> NDArray[np.float32]:
+        return speech_features(frames, span)
+
+    def own_memory(self) -> list[tuple[str, str, int, bool, str]]:
+        layers = load_int8_network().layers
+        row, packed = longest_row(layers), longest_kernel(layers) // 2
+        return [
+            ("Energies", f"{RING}", 4 * RING, True, "of these frames"),
+            ("Arena", "", arena_bytes(layers), True, "the last three rows of each layer of the network, 8 bits"),
+            ("Rows", f"2x{row}", 2 * row, True, "between two layers"),
+            ("Packed inputs", f"4x{packed}", 16 * packed, False, "of four positions, for the SIMD instructions"),
+            ("Network state", "", 4 * len(layers) + 4 * self.n_features, False, "rows of each layer, sums of its output"),
+        ]
+
+    def defines(self) -> list[tuple[str, Any]]:
+        layers = load_int8_network().layers
+        return super().defines() + [
+            ("TML_LAYERS", len(layers)),
+            ("TML_CHANNELS", sum(len(layer.bias) for layer in layers)),
+            ("TML_WEIGHTS", sum(layer.weights.size for layer in layers)),
+            ("TML_ARENA", arena_bytes(layers)),
+            ("TML_ROW", longest_row(layers)),
+            ("TML_PACKED", longest_kernel(layers) // 2),
+        ]
+
+    def own_tables(self) -> list[Table]:
+        network = load_int8_network()
+        layers = network.layers
+        shapes = [
+            (layer.weights.shape[3], len(layer.bias), layer.width, int(layer.weights.shape[1] > 1), *layer.pool,
+             layer.shift, layer.zero)
+            for layer in layers
+        ]  # fmt: skip
+        weights = np.concatenate([layer.weights.ravel() for layer in layers])
+        return [
+            Table("const uint16_t tml_layers[TML_LAYERS][8]", np.array(shapes)),
+            Table("const uint32_t tml_weights[TML_WEIGHTS / 4]", weights.view("<u4")),
+            Table("const int32_t tml_layer_bias[TML_CHANNELS]", np.concatenate([layer.bias for layer in layers])),
+            Table("const int32_t tml_positive[TML_CHANNELS]", np.concatenate([layer.positive for layer in layers])),
+            Table("const int32_t tml_negative[TML_CHANNELS]", np.concatenate([layer.negative for layer in layers])),
+            Table("const float tml_output_scale[TML_FEATURES]", network.scale),
+            Table("const float tml_output_mean[TML_FEATURES]", network.mean),
+        ]
+
+
+FRONT_ENDS: dict[str, FrontEnd] = {front_end.name: front_end for front_end in (WordFrontEnd(), SpeechFrontEnd())}
 SHARED_SOURCES = ("frontend.h", "fft.h", "finder.h", "finder.c", "listen.h", "listen.c")
 LISTENING = {"sample_rate": hearing.VOICE_RATE, "n_fft": N_FFT, "hop": HOP}
 
