@@ -231,12 +231,13 @@ class SpeechFrontEnd(FrontEnd):
             ("Arena", "", arena_bytes(layers), True, "the last three rows of each layer of the network, 8 bits"),
             ("Rows", f"2x{row}", 2 * row, True, "between two layers"),
             ("Packed inputs", f"4x{packed}", 16 * packed, False, "of four positions, for the SIMD instructions"),
-            ("Network state", "", 4 * len(layers) + 4 * self.n_features, False, "rows of each layer, sums of its output"),
+            ("Network state", "", 4 * len(layers) + 4 * self.n_features, False, "row counts, and sums of the output"),
         ]
 
     def defines(self) -> list[tuple[str, Any]]:
         layers = load_int8_network().layers
-        return super().defines() + [
+        return [
+            *super().defines(),
             ("TML_LAYERS", len(layers)),
             ("TML_CHANNELS", sum(len(layer.bias) for layer in layers)),
             ("TML_WEIGHTS", sum(layer.weights.size for layer in layers)),

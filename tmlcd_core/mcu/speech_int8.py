@@ -95,8 +95,8 @@ def network_of(arrays: dict[str, NDArray]) -> Int8Network:
     shifts, zeros = arrays["shift"].tolist(), arrays["zero"].tolist()
     for i, (shift, zero) in enumerate(zip(shifts, zeros, strict=True)):
         pool = POOLS.get(i, (1, 1))
-        parts = (arrays[f"{name}{i}"] for name in ("weights", "bias", "positive", "negative"))
-        layers.append(Int8Layer(*parts, shift, zero, pool, width))
+        weights, bias, positive, negative = (arrays[f"{n}{i}"] for n in ("weights", "bias", "positive", "negative"))
+        layers.append(Int8Layer(weights, bias, positive, negative, shift, zero, pool, width))
         width //= pool[1]
     return Int8Network(tuple(layers), arrays["scale"], arrays["mean"])
 
@@ -167,7 +167,8 @@ def run_layers(levels: NDArray[np.uint8], network: Int8Network) -> list[NDArray]
 
     The products of a layer are below 2^24, so that their sums in float32 are exact in any order.
     """
-    x, zero, found = levels[:, :, None], 0, []
+    found: list[NDArray] = []
+    x, zero = levels[:, :, None], 0
     for i, layer in enumerate(network.layers):
         out, time, frequency, _ = layer.weights.shape
         rows = len(x) - time + 1
@@ -193,7 +194,10 @@ def run_layers(levels: NDArray[np.uint8], network: Int8Network) -> list[NDArray]
 
 
 def arena_bytes(layers: Sequence[Int8Layer]) -> int:
-    """Return the bytes of the rows that the layers keep in speech.c: three of a tall kernel, one of a maximum in time."""
+    """Return the bytes of the rows that the layers keep in speech.c.
+
+    These are three rows of the input of a kernel along time, and one of the output before a maximum along time.
+    """
     total = 0
     for i, layer in enumerate(layers):
         out, time, _, into = layer.weights.shape
