@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import astuple
 
 import numpy as np
@@ -9,10 +10,11 @@ import pytest
 
 from tests.mcu.test_firmware import drifting, host_lines, lines_of
 from tmlcd_core import ActiveTinyKNN, CondensingInTime, ConfigError, HybridTinyKNN
+from tmlcd_core.cli import main
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
 from tmlcd_core.mcu import export_firmware
-from tmlcd_core.mcu.budget import LEARNERS
-from tmlcd_core.mcu.device import HostLibrary
+from tmlcd_core.mcu.budget import BUDGET_LEARNERS
+from tmlcd_core.mcu.device import HostLibrary, make
 
 CODES = {"static": 0, "incremental": 1, "cit": 2, "hybrid": 3, "active": 4}
 X, Y = drifting()
@@ -130,7 +132,7 @@ def test_a_build_without_test_or_history_refuses_the_learners_that_need_them(tmp
         with pytest.raises(ConfigError):
             library.configure(learner=CODES[learner])
     library.configure(learner=CODES["incremental"])
-    assert set(CODES) <= set(LEARNERS)
+    assert set(CODES) <= set(BUDGET_LEARNERS)
 
 
 def test_taught_samples_are_stored_as_by_take_in(tmp_path):
@@ -154,3 +156,51 @@ def test_capacity_below_the_bound_is_refused():
     with pytest.raises(ConfigError, match="capacity=49 is below the bound 50"):
         export_firmware(model, capacity=49)
     assert astuple(export_firmware(model).configuration) == astuple(export_firmware(model, capacity=50).configuration)
+
+
+# -- options of `export` -------------------------------------------------------------------------
+
+
+OPTIONS = "--k 3 --votes distance --threshold 9.5 --batch 30 --warmup 70 --max-size 20"
+
+
+@pytest.mark.parametrize(
+    ("learner", "options", "expected"),
+    [
+        ("hybrid", OPTIONS, {"K": 3, "BY_DISTANCE": 1, "BATCH": 30, "WARMUP": 70, "MAX_SIZE": 20, "DOWN": 1}),
+        ("active", OPTIONS, {"K": 3, "BY_DISTANCE": 1, "BATCH": 30, "WARMUP": 70, "MAX_SIZE": 20, "DOWN": 0}),
+        ("cit", "--k auto --votes uniform --max-size 15", {"K": 0, "BY_DISTANCE": 0, "MAX_SIZE": 15}),
+        ("tandem", "--threshold 9.5 --batch 30 --warmup 70", {"BATCH": 30, "WARMUP": 70, "DOWN": 1}),
+    ],
+)
+def test_the_command_sets_the_learner_and_its_settings(learner, options, expected, tmp_path, capsys):
+    out = tmp_path / "c"
+    arguments = f"export --learner {learner} --train 20 --sample-rate 4410 --out {out} --json {options}"
+    assert main(arguments.split()) == 0, capsys.readouterr().err
+    config = dict(re.findall(r"#define TML_(\w+) (\S+)", (out / "config.h").read_text()))
+    assert config["LEARNER"] == f"TML_{learner.upper()}"
+    assert {name: int(config[name]) for name in expected} == expected
+    if "threshold" in options:
+        assert float.fromhex(config["THRESHOLD"]) == 9.5
+    make(out, "check")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--k 0", "k"),
+        ("--k five", "--k is 'five'"),
+        ("--k ²", "--k is '²'"),
+        ("--learner tandem --k 3", "The learner tandem has no --k"),
+        ("--learner cit --threshold 3", "The learner cit has no --threshold"),
+        ("--learner svm", "svm"),
+        ("--threshold nan", "threshold"),
+        ("--batch 0", "batch"),
+        ("--batch 70000", "16 bits"),
+        ("--model x.tmlcd --warmup 5", "--warmup does not go with --model"),
+    ],
+)
+def test_bad_settings_are_one_line_and_exit_code_2(arguments, message, tmp_path, capsys):
+    assert main(["export", "--train", "5", "--sample-rate", "4410", "--out", str(tmp_path), *arguments.split()]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("error: ") and message in error
