@@ -83,6 +83,7 @@ class LiveSession:
         self._X: dict[str, NDArray[np.float32]] = {}
         self._tried: dict[tuple[Any, ...], int] = {}  # taught takes predicted correctly with a fault
         self._live_learners: dict[str, LiveLearner] | None = None
+        self._outcomes: dict[str, Outcome] = {}  # of the judged answers, by take
         self.settings = LiveSettings()
         self.learners: tuple[str, ...] = ()
         self.extractor = DEFAULT_VOICE
@@ -254,6 +255,12 @@ class LiveSession:
         self.events.append(event)
         return self._apply(event)
 
+    def judge_again(self, answer: str, word: str) -> Outcome:
+        """Correct the word of a judged answer and replay the log; return the new `Outcome`."""
+        self.relabel(answer, word)
+        self._replayed()
+        return self._outcomes[answer]
+
     def undo(self) -> str | None:
         """Undo the last judgement; return the id of its answer, or None if there is none."""
         for i in reversed(range(len(self.events))):
@@ -404,6 +411,7 @@ class LiveSession:
 
     def _replayed(self) -> dict[str, LiveLearner]:
         if self._live_learners is None:
+            self._outcomes = {}
             initial: list[Event] = []
             rest: list[Event] = []
             for event in self.events:
@@ -443,9 +451,9 @@ class LiveSession:
             for live_learner in live_learners.values():
                 live_learner.take_in(take, x, word)
             return Outcome(take, word, {})
-        return Outcome(
-            take, word, {name: live_learner.judge(take, x, word) for name, live_learner in live_learners.items()}
-        )
+        verdicts = {name: live_learner.judge(take, x, word) for name, live_learner in live_learners.items()}
+        self._outcomes[take] = Outcome(take, word, verdicts)
+        return self._outcomes[take]
 
 
 def clean_name(word: str) -> str:

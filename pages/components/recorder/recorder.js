@@ -181,6 +181,7 @@ class Recorder {
 
   async pressLong() {
     if (this.phase === "off") await this.on(false);
+    this.paused = true; // it does not listen on after a long take
     if (["ready", "armed", "room"].includes(this.phase) && this.mayRecord()) this.begin("long");
   }
 

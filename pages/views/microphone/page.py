@@ -117,7 +117,7 @@ def next_step(tab: TabState, step: str) -> None:
                 GO[go], key="mic:go", type="primary", icon=":material/arrow_forward:",
                 on_click=st.session_state.__setitem__, args=(NEXT, go),
             )  # fmt: skip
-        elif step == CHANGE and tab.drift.guide is not None:
+        if step == CHANGE and tab.drift.guide is not None:
             change.drift_buttons(tab, tab.drift.guide)
 
 

@@ -29,11 +29,11 @@ def judge(tab: TabState, word: str) -> None:
     if answer is None or (outcome is not None and outcome.word == word):
         return
     with tab.changing() as session:
-        if outcome is not None:
-            session.undo()  # the answer on the screen is the last one judged
-        tab.say.outcome = session.judge(answer.id, word)
         if outcome is None:
+            tab.say.outcome = session.judge(answer.id, word)
             tab.say.choose_prompt(session, tab.drift)
+        else:
+            tab.say.outcome = session.judge_again(answer.id, word)
 
 
 def ignore(tab: TabState) -> None:
