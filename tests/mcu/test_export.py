@@ -475,7 +475,7 @@ def test_make_check_compares_the_host_program_with_python(sound_model, tmp_path)
     # Whoever changes what the C code does is told.
     source = (folder / "learner.c").read_text()
     for old, new in (
-        ("step.prediction != label ||", "0 ||"),
+        ("step->prediction != label &&", "0 &&"),
         ("step.prediction = tml_vote", "step.prediction = 0 * tml_vote"),
     ):
         assert old in source

@@ -73,6 +73,17 @@ def settle(page: Any) -> None:
     page.wait_for_selector("h1")
 
 
+def frames(page: Any, count: int = 30) -> None:
+    """Wait until the browser has drawn so many frames."""
+    page.evaluate(
+        """count => new Promise(done => {
+            const step = () => count-- > 0 ? requestAnimationFrame(step) : done();
+            step();
+        })""",
+        count,
+    )
+
+
 def with_player(visit: Any, address: str, *size: int, **options: Any) -> Any:
     """A page with its player drawn."""
     page = visit(address, *size, **options)
@@ -106,6 +117,13 @@ def paused(page: Any, sample: int) -> None:
         page.keyboard.press("k")
     page.locator(".player .scrub").first.fill(str(sample))
     wait_for_time(page, f"t === {sample}")
+
+
+def row(page: Any, name: str) -> list[list[str]]:
+    """Cells of the rows of the player's table that begin with a name."""
+    page.locator(".player .more").first.evaluate("details => { details.open = true; }")
+    texts = page.locator(".player .metrics tr", has_text=re.compile(f"^{name}")).all_inner_texts()
+    return [text.split("\t")[1:] for text in texts]
 
 
 # ---------------------------------------------------------------- pages
@@ -145,7 +163,7 @@ def test_home_plays_by_itself_and_obeys(server, visit):
     page.get_by_role("button", name="Pause").click()
     stood = drawn_time(page)
     picture = pixels(page)
-    page.wait_for_timeout(300)
+    frames(page)
     assert drawn_time(page) == stood
     assert pixels(page) == picture
     page.get_by_role("button", name="One sample forward").click()
@@ -194,8 +212,7 @@ def test_the_legend_hides_a_curve_on_every_chart_and_brings_it_back(server, visi
 def test_the_table_shows_what_was_drawn_and_grows_with_time(server, visit):
     page = with_player(visit, server)
     paused(page, 99)
-    row = page.locator(".player .metrics tr", has_text=re.compile("^accuracy")).all_inner_texts()
-    at_cursor, so_far = (text.split("\t")[1:] for text in row)
+    at_cursor, so_far = row(page, "accuracy")
     # After exactly 100 samples the moving accuracy and the accuracy so far are one number.
     assert [float(a) for a in at_cursor] == pytest.approx([float(s) for s in so_far], abs=0.006)
 
@@ -332,7 +349,7 @@ new PerformanceObserver(list => list.getEntries().forEach(entry => window.shifte
 def test_what_stands_on_a_page_stays_where_it_is_while_the_rest_arrives(width, height, view, server, visit):
     for page in PAGES:
         seen = visit(f"{server}/{page.url}{view}", width, height, script=SHIFTS)
-        seen.wait_for_timeout(1500)
+        frames(seen, 90)
         # Style that comes with the first run, not with the page, gives 0.3 to 0.8.
         assert seen.evaluate("window.shifted") < 0.25, page.title
         seen.close()
@@ -362,7 +379,7 @@ def test_nothing_jumps_and_no_chart_is_replaced(server, visit):
         page.wait_for_function(f"player => player.dataset.digest !== {digest!r}", arg=player)
         settle(page)
         page.locator(".player").get_by_role("button", name=re.compile("^(Play|Pause)")).click()
-        page.wait_for_timeout(500)
+        frames(page)
         assert len(charts) == 3 and all(chart.evaluate("chart => chart.isConnected") for chart in charts), name
         # Opening the page, moving the threshold and playing together; 0.1 is what web.dev calls good.
         assert page.evaluate("window.shifted") < 0.1, name
@@ -409,6 +426,6 @@ def test_two_sessions_do_not_touch_each_other(server, visit):
     one.wait_for_url("**h=26*")
     settle(one)
     other.get_by_role("button", name="One sample back").click()
-    other.get_by_text("After sample 948").wait_for()
+    other.get_by_text("After sample 848").wait_for()
     assert data(other, "digest") == digest
     assert data(one, "digest") != digest

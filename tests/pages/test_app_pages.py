@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shell.navigation import PAGES, Page
 from pages.shell.url_widgets import limited, says
+from pages.views.inside_cusum.inside_test import EXAMPLE
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 60
@@ -102,10 +103,10 @@ def test_a_broken_link_falls_back_with_a_notice():
 @pytest.mark.parametrize("number", ["1e999", "-inf", "9" * 400, "nan"])
 def test_a_number_beyond_all_bounds_falls_back(number):
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
-    at.query_params["seed"] = number
+    at.query_params["sim_seed"] = number
     at.switch_page(CUSUM.file).run()
     assert not at.exception
-    assert at.number_input(key="seed").value == 0
+    assert at.number_input(key="sim_seed").value == EXAMPLE
 
 
 def test_a_change_that_is_never_noticed_has_no_mean_delay():

@@ -6,8 +6,21 @@ import re
 import shutil
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.pages.test_app_browser import browser, data, drawn_time, paused, pixels, server, settle, visit, with_player  # noqa: F401
+from tests.pages.test_app_browser import (  # noqa: F401
+    WAIT,
+    browser,
+    data,
+    drawn_time,
+    paused,
+    pixels,
+    row,
+    server,
+    settle,
+    visit,
+    with_player,
+)
 from tests.pages.test_drift_lab import BAD, pictures, zipped
 from tmlcd_core.experiments import Experiment
 from tmlcd_core.viz.lab import figures
@@ -60,7 +73,7 @@ def test_the_inspector_follows_the_player_to_the_end_of_a_longer_run(server, vis
         digest = redrawn(page, digest)
         page.get_by_role("heading", name=f"Sample {last}: a point of").wait_for()
         assert drawn_time(page) == last
-        assert page.get_by_role("heading", name=re.compile("^Sample")).count() == 1
+        expect(page.get_by_role("heading", name=re.compile("^Sample"))).to_have_count(1, timeout=WAIT)
     move(page, "Classes (λ)", "ArrowLeft")
     redrawn(page, digest)
     page.get_by_role("heading", name="Sample 599: a point of").wait_for()
@@ -74,11 +87,10 @@ def test_the_live_table_at_the_end_shows_the_figures_of_the_run(server, visit): 
     figured = figures({name: one.metrics for name, one in runs.items()})
     page = with_player(visit, f"{server}/drift-lab?data=points&drift=labels-swapped&over=80&seed=2")
     paused(page, len(stream) - 1)
-    for row, words in {
+    for name, words in {
         "false alarms": "false alarms", "delay": "samples until the alarm", "recovery": "samples until recovered",
     }.items():  # fmt: skip
-        shown = page.locator(".player .metrics tr", has_text=re.compile(f"^{row}")).inner_text().split("\t")[1:]
-        assert shown == [cells[figured[""].index(words)] for name, cells in figured.items() if name], row
+        assert row(page, name) == [[cells[figured[""].index(words)] for key, cells in figured.items() if key]], name
     assert len(runs["active"].detections) > 1 and runs["active"].metrics.false_alarms == 0
     assert runs["active"].metrics.unrecovered == 1, "it ends far below where it was"
 
@@ -89,7 +101,7 @@ def test_the_sample_under_the_cursor_and_a_session_of_ones_own(server, visit):  
     paused(one, 40)
     one.get_by_role("heading", name="Sample 40").wait_for()
     one.locator("[data-testid=stImage] img").first.wait_for()
-    assert one.get_by_text(re.compile("Hybrid Tiny kNN said|Hybrid Tiny kNN")).count()
+    one.get_by_test_id("stMain").get_by_text("Hybrid Tiny kNN").first.wait_for(state="attached")
     move(one, "Alarm level (h)")
     redrawn(one, digest)
     assert data(other, "digest") == digest
@@ -101,7 +113,7 @@ def test_a_sound_and_its_neighbours_can_be_heard(server, visit):  # noqa: F811
     paused(page, 40)
     page.get_by_role("heading", name="Sample 40").wait_for()
     page.locator("audio").first.wait_for(state="attached")
-    assert page.locator("audio").count() == 1
+    expect(page.locator("audio")).to_have_count(1, timeout=WAIT)
     page.get_by_role("radio", name="2", exact=True).click()
     page.wait_for_function("() => document.querySelectorAll('audio').length === 2")
     sources = page.locator("audio").evaluate_all("all => all.map(audio => audio.src)")
@@ -130,7 +142,7 @@ def test_twenty_runs_with_bands_and_a_cancel_that_works(server, visit):  # noqa:
 def test_exports_hold_what_the_screen_shows(server, visit):  # noqa: F811
     page = with_player(visit, f"{server}/{QUICK}&seed=4")
     paused(page, 299)
-    shown = page.locator(".player .metrics tr", has_text=re.compile("^accuracy")).last.inner_text().split("\t")[1:]
+    shown = row(page, "accuracy")[-1]
     with page.expect_download() as download:
         page.get_by_role("button", name="Trace as CSV").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8"))))
@@ -157,12 +169,12 @@ def test_bad_and_good_uploads(server, visit, tmp_path):  # noqa: F811
         field.set_input_files({"name": f"{name}.zip", "mimeType": "application/zip", "buffer": BAD[name]})
         page.locator("[data-testid=stAlert]", has_text=reason).wait_for()
         settle(page)
-        assert page.locator("[data-testid=stAlert]").count() == 1
+        expect(page.locator("[data-testid=stAlert]")).to_have_count(1, timeout=WAIT)
         assert page.locator("[data-testid=stException]").count() == page.locator(".player").count() == 0
     field.set_input_files({"name": "mine.zip", "mimeType": "application/zip", "buffer": zipped(pictures(50))})
     page.wait_for_selector(".player[data-time]")
-    assert page.locator("[data-testid=stAlert]", has_text="unpacks").count() == 0
-    assert page.get_by_text("mine.zip contains image of 3 classes").count() == 1
+    expect(page.locator("[data-testid=stAlert]", has_text="unpacks")).to_have_count(0, timeout=WAIT)
+    expect(page.get_by_text("mine.zip contains image of 3 classes")).to_have_count(1, timeout=WAIT)
 
 
 def test_hostile_words_are_text(server, visit):  # noqa: F811

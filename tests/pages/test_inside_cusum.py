@@ -2,12 +2,16 @@
 
 import json
 from pathlib import Path
+from urllib.parse import urlencode
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shell import background_command
-from pages.views.inside_cusum import compare_detectors
+from pages.views.inside_cusum import compare_detectors, inside_test
+from tmlcd_core.experiments import Experiment
+from tmlcd_core.viz import cusum
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = json.loads((ROOT / "data/detectors.json").read_text("utf-8"))
@@ -20,9 +24,9 @@ def allowed(monkeypatch):
 
 
 def opened(**address):
-    page = AppTest.from_file(str(ROOT / "pages/inside_cusum.py"), default_timeout=120)
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
     page.query_params.update(address)
-    page.run()
+    page.switch_page("pages/inside_cusum.py").run()
     assert not page.exception
     return page
 
@@ -35,6 +39,92 @@ def test_an_address_without_a_tab_opens_the_test_as_before():
     page = opened(h="31", n="20")
     assert page.slider(key="h").value == 31 and page.slider(key="n").value == 20
     assert not page.toast and len(page.metric) == 3
+
+
+def played(page):
+    """Header of the run in the player."""
+    (packed,) = (one.proto.bytes for one in page.get("bidi_component"))
+    first = 4 + int.from_bytes(packed[:4], "little")
+    return json.loads(packed[4:first])
+
+
+def test_the_first_example_tells_the_truth_at_first_sight():
+    page = opened()
+    before, after, change = (page.slider(key=key).value for key in ("before", "after", "at"))
+    h, seed = page.slider(key="h").value, page.number_input(key=inside_test.SEED).value
+    hits = np.random.default_rng(seed).random(1500) < np.where(np.arange(1500) < change, before, after)
+    said = cusum.replay(hits, threshold=h, batch=50, warmup=100)
+    assert np.nanmax(said.statistic[:change]) < h / 20, "flat before the change"
+    climb = said.statistic[change - 1 : said.alarms[0] + 1 : 50]
+    assert len(climb) > 3 and (np.diff(climb) > 0).all(), "higher after every batch since the change"
+    assert said.change_points == [change] and len(said.alarms) == 1
+    assert played(page)["learners"][0]["alarms"] == said.alarms
+    words, formulas = page.markdown, page.get("latex")
+    assert any(f"since sample {change}" in text.value for text in words)
+    assert page.expander[0].label == "Formulas with these numbers" and len(formulas) == 4
+    assert not page.expander[0].proto.expanded
+
+
+LAB = {
+    "swap": {"drift": "labels-swapped", "per_class": "750", "seed": "1"},
+    "settings": {"data": "points", "drift": "labels-swapped", "h": "12", "n": "20", "xi": "60", "grid": "0.02"},
+    "labels": {"data": "points", "drift": "labels-swapped", "labels": "50", "label_delay": "30", "wrong_labels": "5"},
+    "recorded": {"data": "river:Phishing"},
+}
+
+
+@pytest.mark.parametrize("learner", ["active", "hybrid"])
+@pytest.mark.parametrize("name", LAB)
+def test_a_link_opens_this_very_run_of_the_lab_at_this_very_sample(name, learner):
+    asked = LAB[name]
+    trace = Experiment.from_link("/drift-lab?" + urlencode(asked)).run().learners[learner].trace
+    sample = int(trace.detections[0]) if len(trace.detections) else 700
+    page = opened(**asked, learner=learner, sample=str(sample))
+    assert not page.error and page.selectbox(key="run").value == inside_test.LAB
+    shown = played(page)
+    position, (tested,) = shown["start"], shown["learners"]
+    assert len(tested["alarms"]) == len(trace.detections)
+    if name != "labels":
+        assert position == sample
+        assert tested["alarms"] == trace.detections.tolist()
+        assert tested["change_points"] == trace.change_points.tolist()
+    elif len(trace.detections):
+        assert position == tested["alarms"][0], "the sample at which the label came that raised the alarm"
+    texts = " ".join(one.value for one in page.markdown)
+    assert f"evidence for it is {trace.statistic[sample]:.1f}" in texts or trace.statistic[sample] <= 0
+
+
+def test_a_new_alarm_level_repeats_the_run_of_the_lab():
+    page = opened(**LAB["swap"], learner="active", sample="800")
+    page.slider(key="h").set_value(90.0).run()
+    asked = LAB["swap"] | {"h": "90"}
+    trace = Experiment.from_link("/drift-lab?" + urlencode(asked)).run().learners["active"].trace
+    assert played(page)["learners"][0]["alarms"] == trace.detections.tolist()
+    page.selectbox(key="run").set_value(inside_test.SIMULATED).run()
+    page.slider(key="h").set_value(91.0).run()
+    assert page.selectbox(key="run").value == inside_test.SIMULATED, "a new setting does not bring the lab's run back"
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"learner": "cit"}, "no CUSUM test"),
+        ({"learner": "nobody"}, "there is no learner"),
+        ({"learner": "hybrid", "data": "/etc"}, "unknown"),
+        ({"learner": "hybrid", "data": "folder", "folder": "/etc"}, "cannot use folders"),
+        ({"learner": "hybrid", "data": "points", "per_class": "1e12"}, "too large"),
+        ({"learner": "hybrid", "data": "upload"}, "does not contain the uploaded zip"),
+    ],
+)
+def test_a_link_that_the_lab_would_refuse_is_refused(asked, words, monkeypatch):
+    monkeypatch.setattr("pages.views.drift_lab.upload.offers_server_devices", lambda: False)
+    page = opened(**asked)
+    (error,) = page.error
+    assert words in error.value.replace("\\", "")
+
+
+def test_links_of_earlier_versions_keep_their_seed():
+    assert opened(h="5", seed="0").number_input(key=inside_test.SEED).value == 0
 
 
 def test_the_comparison_shows_the_shipped_numbers_without_computing():

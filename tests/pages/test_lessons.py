@@ -171,7 +171,7 @@ def test_the_price_of_memory(pages):
 def test_the_threshold(pages):
     at = pages[THRESHOLD.first_link]
     before, after, change = (value_of(at, key) for key in ("before", "after", "at"))
-    batch, warmup, seed = (int(value_of(at, key)) for key in ("n", "xi", "seed"))
+    batch, warmup, seed = (int(value_of(at, key)) for key in ("n", "xi", "sim_seed"))
     low, high = value_of(at, "h"), value_of(pages[THRESHOLD.second_link], "h")
     rows = {row.threshold: row for row in threshold_table(before, after, batch, warmup, 1000, (low, 25.0, high))}
     longer = calibrate_threshold(before, batch, 300, 1000, 0.01)

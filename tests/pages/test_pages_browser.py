@@ -7,9 +7,9 @@ import zipfile
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import TimeoutError
+from playwright.sync_api import TimeoutError, expect
 
-from tests.pages.test_app_browser import browser, server, settle, visit  # noqa: F401
+from tests.pages.test_app_browser import WAIT, browser, frames, server, settle, visit  # noqa: F401
 
 pytestmark = pytest.mark.browser
 
@@ -41,11 +41,11 @@ def choose(page, label, option):
 def test_a_drift_at_the_source_from_the_menu_to_the_link(server, visit):  # noqa: F811
     page = visit(f"{server}/features")
     charts(page, 8)
-    assert page.locator("audio").count() == 1
+    expect(page.locator("audio")).to_have_count(1, timeout=WAIT)
     choose(page, "Compare with", "A drift at the source")
     page.wait_for_url("**beside=*")
     page.get_by_text("distance between the two vectors").wait_for()
-    assert page.locator("audio").count() == 2
+    expect(page.locator("audio")).to_have_count(2, timeout=WAIT)
     slider = page.get_by_role("slider", name="Strength")
     before = page.get_by_text("distance between the two vectors").inner_text()
     slider.focus()
@@ -54,8 +54,9 @@ def test_a_drift_at_the_source_from_the_menu_to_the_link(server, visit):  # noqa
     page.wait_for_function("before => !document.body.innerText.includes(before)", arg=before)
     copied = visit(page.url)
     copied.get_by_text("distance between the two vectors").wait_for()
+    settle(page)
     after = page.get_by_text("distance between the two vectors").inner_text()
-    assert copied.get_by_text("distance between the two vectors").inner_text() == after
+    expect(copied.get_by_text("distance between the two vectors")).to_have_text(after, timeout=WAIT)
 
 
 def test_low_frequencies_are_at_the_bottom_of_both_pictures(server, visit):  # noqa: F811
@@ -85,7 +86,7 @@ def test_uploads_of_a_picture_and_of_garbage(server, visit):  # noqa: F811
 def test_a_second_click_on_a_lesson_keeps_it(server, visit):  # noqa: F811
     page = visit(f"{server}/lessons?lesson=The+threshold")
     page.get_by_role("radio", name="The threshold").click()
-    page.wait_for_timeout(500)
+    frames(page)
     settle(page)
     assert page.get_by_text("cries wolf").count() == 1
     assert page.url.endswith("lesson=The+threshold")

@@ -19,8 +19,11 @@ from tests.support.appserver import chromium, serve
 
 pytestmark = pytest.mark.browser
 
-TELL = """document.addEventListener("securitypolicyviolation", (event) =>
-    tellViolation(`${event.effectiveDirective} blocked ${event.blockedURI} in ${event.sourceFile}`));"""
+TELL = """window.violations = 0;
+document.addEventListener("securitypolicyviolation", (event) => {
+    tellViolation(`${event.effectiveDirective} blocked ${event.blockedURI} in ${event.sourceFile}`);
+    window.violations += 1;
+});"""
 PLOTTED = ".js-plotly-plot .main-svg"
 
 
@@ -121,7 +124,7 @@ def test_a_script_that_got_into_a_page_neither_runs_nor_reaches_another_host(ser
     with watched() as (page, complaints):
         opened(page, f"{server}/paper")
         page.evaluate(INJECTED)
-        page.wait_for_timeout(500)
+        page.wait_for_function("() => window.violations >= 2")
         assert page.evaluate("window.ran") is None
         blocked = " ".join(complaints)
         assert "script-src-elem blocked inline" in blocked and "img-src blocked http://evil.example" in blocked

@@ -27,7 +27,7 @@ def register(commands: Any) -> None:
         help="session saved by the page Microphone, instead of --data and --classes",
     )
     parser.add_argument(
-        "--learner", default="hybrid", help="learner of the session: cit, active or hybrid (%(default)s)"
+        "--learner", default="hybrid", help="cit, active, hybrid or, without a session, tandem (%(default)s)"
     )
     parser.add_argument("--data", default="speech", help="name from `data list`, or a folder of clips (%(default)s)")
     parser.add_argument(
@@ -43,6 +43,11 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "--max-size", type=int, default=50, metavar="N", help="maximum number of stored samples, |T| (%(default)s)"
     )
+    parser.add_argument("--k", metavar="K", help="number of neighbours, or auto for the square root of |T| (auto)")
+    parser.add_argument("--votes", choices=["uniform", "distance"], help="votes of the neighbours (uniform)")
+    parser.add_argument("--threshold", type=float, metavar="H", help="alarm level h of the change test (25)")
+    parser.add_argument("--batch", type=int, metavar="N", help="samples per batch n of the change test (50)")
+    parser.add_argument("--warmup", type=int, metavar="XI", help="samples of the change test's warm-up ξ (100)")
     parser.add_argument("--layout", default="streamed", help="buffer layout: streamed, compact or paper (%(default)s)")
     parser.add_argument(
         "--store", default="auto", help="data type of the stored samples: float32, int16, uint8 or auto (%(default)s)"
@@ -56,6 +61,7 @@ def _export(options: argparse.Namespace) -> Report:
     from tmlcd_core.mcu.example import clips_of, fit_in_turns
 
     find_board(options.board)
+    settings = _settings(options)
     if options.model is not None:
         return _export_session(options)
     if options.train < 1:
@@ -65,7 +71,7 @@ def _export(options: argparse.Namespace) -> Report:
     if source.kind != "audio":
         raise DataError(f"{options.data} holds {source.kind}s; export needs sound: choose a source of clips")
     data = load(source, tuple(options.classes), options.train, extractor, progress=terminal_bar())
-    model = fit_in_turns(data.X, data.y, options.max_size)
+    model = fit_in_turns(data.X, data.y, options.max_size, options.learner, **settings)
     firmware = export_firmware(
         model,
         extractor,
@@ -76,6 +82,25 @@ def _export(options: argparse.Namespace) -> Report:
         check=clips_of(data, extractor.sample_rate),
     )
     return _written(firmware, options.out)
+
+
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Parameters of the learner that were given; a ConfigError for those that it does not have."""
+    given: dict[str, Any] = {"weights": options.votes}
+    given |= {name: getattr(options, name) for name in ("threshold", "batch", "warmup")}
+    if options.k is not None:
+        if options.k != "auto" and not (options.k.isascii() and options.k.isdigit()):
+            raise ConfigError(f"--k is {options.k!r}; give a whole number, or auto")
+        given["k"] = "sqrt" if options.k == "auto" else int(options.k)
+    found = {name: value for name, value in given.items() if value is not None}
+    own = {"cit": {"k", "weights"}, "tandem": {"threshold", "batch", "warmup"}}.get(options.learner, set(given) | {"k"})
+    if foreign := sorted(set(found) - own):
+        option = "votes" if foreign[0] == "weights" else foreign[0]
+        raise ConfigError(f"The learner {options.learner} has no --{option}: leave it out")
+    if found and options.model is not None:
+        option = "votes" if min(found) == "weights" else min(found)
+        raise ConfigError(f"--{option} does not go with --model: the session has its own settings")
+    return found
 
 
 def _export_session(options: argparse.Namespace) -> Report:

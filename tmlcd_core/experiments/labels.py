@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,3 +88,33 @@ class Teacher:
         given = found.astype(object)
         given[missing] = None
         return given
+
+
+class JudgedPredictions(NamedTuple):
+    """What a change-detection test reads: `correct` (m,), the `samples` (m,) judged, and when their labels `came` (m,).
+
+    Samples count from 0, the first of the stream; `came` is the sample after whose prediction the label was known.
+    """
+
+    correct: NDArray[np.bool_]
+    samples: NDArray[np.int64]
+    came: NDArray[np.int64]
+
+    def known_at(self, sample: int) -> int:
+        """Return the position of the newest judged prediction after `sample` of the stream; 0 if there is none yet."""
+        return max(0, int(np.searchsorted(self.came, sample, side="right")) - 1)
+
+
+def judge_predictions(predictions: ArrayLike, y: ArrayLike, teacher: Teacher) -> JudgedPredictions:
+    """Return the predictions (n,) judged by the labels that a new `teacher` gives for the true labels y (n,).
+
+    >>> late = Teacher(Supervision(label_delay=2), ["a", "b"])
+    >>> [part.tolist() for part in judge_predictions(["a", "a", "b"], ["a", "b", "b"], late)]
+    [[True], [0], [2]]
+    """
+    given = teacher.labels(y)
+    known = np.array([label is not None for label in given.tolist()], bool)
+    known[max(0, len(known) - teacher.supervision.label_delay) :] = False  # their labels come after the stream
+    samples = np.flatnonzero(known)
+    correct = np.asarray(predictions)[samples] == given[samples]
+    return JudgedPredictions(correct.astype(bool), samples, samples + teacher.supervision.label_delay)

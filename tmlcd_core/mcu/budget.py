@@ -15,7 +15,7 @@ LAYOUTS = {
     "streamed": "the same plane, filled frame by frame: no second of audio is stored",
 }
 STORE_BYTES = STORAGE_BYTES  # bytes of one feature in T
-LEARNERS = ("hybrid", "cit", "active", "static", "incremental")
+BUDGET_LEARNERS = ("hybrid", "cit", "active", "static", "incremental", "tandem")
 
 TAPS = 7 * 7 * 3  # weights of one filter of the stem
 MAX_FILTERS = 64  # ResNet-18's first layer
@@ -28,11 +28,14 @@ LINKER_SLACK = 32
 # Bytes of C structures that the paper does not count; tests compare them with the linker map.
 CUSUM_STATE = 1232
 LEARNER_STATE = 8
+SETTINGS = 40
+TANDEM_STATE = 44
 SPECTROGRAM_STATE = {"paper": 4, "compact": 4, "streamed": 16}
 # Distance to each sample of T and its rank; for float32 an approximate and an exact distance.
 DISTANCE_BYTES = {"float32": 14, "int16": 10, "uint8": 6}
 # Flash: tables and code; the code size is an upper bound for both compilers (tests).
 CODE = 16_384
+TANDEM_CODE = 4_096  # more than the code of a kNN
 FUSED_TABLE = 4 * 49 * 256
 
 
@@ -54,9 +57,11 @@ class FirmwareConfiguration:
         Data type of the features in T: `float32`, `int16` or `uint8`.
     learner
         `hybrid`, `active` (T and a history window W of the same size), or a learner without CUSUM test: `cit`,
-        `static`, `incremental`.
+        `static`, `incremental`; or `tandem`, whose T is a ring of bytes.
     vector
         Length of the feature vector if the input is vectors; None for sound.
+    classes
+        Number of classes; only Tandem's memory depends on it.
 
     Examples
     --------
@@ -73,6 +78,7 @@ class FirmwareConfiguration:
     store: str = "float32"
     learner: str = "hybrid"
     vector: int | None = None
+    classes: int = 3
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -81,13 +87,16 @@ class FirmwareConfiguration:
             ("hop", 1, 192_000),
             ("filters", 1, MAX_FILTERS),
             ("samples", 1, MAX_SAMPLES),
+            ("classes", 1, 255),
         ):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), low, high))
         if self.vector is not None:
             object.__setattr__(self, "vector", whole_number("vector", self.vector, 1, 1_000_000))
         one_of("layout", self.layout, LAYOUTS)
         one_of("store", self.store, STORE_BYTES)
-        one_of("learner", self.learner, LEARNERS)
+        one_of("learner", self.learner, BUDGET_LEARNERS)
+        if self.learner == "tandem":
+            object.__setattr__(self, "store", "uint8")
 
     @property
     def bins(self) -> int:
@@ -167,6 +176,8 @@ def budget(configuration: FirmwareConfiguration) -> Budget:
     height, width = c.map_shape
     shape = f"{height}x{width}" if c.filters == 1 else f"{c.filters}x{height}x{width}"
     rows.append(Row("Features", shape if c.vector is None else str(c.features), 4 * c.features))
+    if c.learner == "tandem":
+        return Budget(c, tuple(rows + _tandem_rows(c)))
     label = 4 if c.layout == "paper" and c.store == "float32" else 1
     sample = c.features * STORE_BYTES[c.store] + label + 4
     note = f"{c.store} features, {8 * label}-bit label, 32-bit time: {sample:,} bytes per sample"
@@ -187,6 +198,27 @@ def _sound_rows(c: FirmwareConfiguration) -> list[Row]:
             note="coloured" if coloured else "decibels; the colour is looked up by the convolution"),
         Row("Filter", "7x7x3" if c.filters == 1 else f"{c.filters}x7x7x3", 4 * TAPS * c.filters * coloured,
             note="" if coloured else "in flash"),
+    ]  # fmt: skip
+
+
+def _tandem_rows(c: FirmwareConfiguration) -> list[Row]:
+    """Tandem's memory: the mean of the first samples is in flash, and times are not stored."""
+    d, n = c.features, c.classes
+    scratch = [
+        Row("FFT scratch", f"{c.n_fft}", 4 * c.n_fft + SPECTROGRAM_STATE[c.layout], False, "in place, one window")
+    ]
+    return [
+        Row("Ring of samples T", f"{c.samples:,}", c.samples * (d + 2),
+            note=f"uint8 features, 16-bit label: {d + 2:,} bytes per sample"),
+        Row("Layers F and A", f"2x{n}x{d + 1}", 8 * n * (d + 1), False, "float32 weights and biases of each class"),
+        Row("Confusion matrix", f"{n}x{n}", 4 * n * n, False, "what each class recently meant, float32"),
+        *(scratch if c.vector is None else []),
+        Row("Query", f"{d}", d, False, "the features in bytes"),
+        Row("Experts", f"7x{n}", 28 * n, False, "probabilities of the fast layer and six experts"),
+        Row("Change test", "100", CUSUM_STATE, False, "a sum and its start for each candidate accuracy"),
+        Row("Settings", "", SETTINGS, False, "h, n, ξ: they may change at run time"),
+        Row("Learner state", "", TANDEM_STATE + n, False, "clock, ring, evidence of the experts, order of the classes"),
+        Row("Stack", "", STACK, False, "reserved by the linker script"),
     ]  # fmt: skip
 
 
@@ -212,6 +244,7 @@ def _extra_rows(c: FirmwareConfiguration) -> list[Row]:
         extras.append(Row("Change test", "100", CUSUM_STATE, False, "a sum and its start for each candidate accuracy"))
     if c.learner == "active":
         extras.append(Row("Condensing", f"{c.samples:,}", c.samples, False, "which samples of W are kept"))
+    extras.append(Row("Settings", "", SETTINGS, False, "learner, |T|, k, h, n, ξ: they may change at run time"))
     extras.append(Row("Learner state", "", LEARNER_STATE, False, "clock, head and length of the queue"))
     extras.append(Row("Stack", "", STACK, False, "reserved by the linker script"))
     return extras
@@ -221,6 +254,8 @@ def flash_bytes(configuration: FirmwareConfiguration, fused: bool) -> int:
     """Return an upper bound of the flash in bytes: tables, a full initial T and code."""
     c = configuration
     total = CODE + c.samples * (c.features * STORE_BYTES[c.store] + 1)
+    if c.learner == "tandem":
+        total += TANDEM_CODE + 8 * c.classes * (c.features + 1) + 4 * c.classes**2 + 4 * c.features
     if c.vector is None:
         total += 8 * c.n_fft + 4 * c.filters
         total += c.filters * FUSED_TABLE if fused else 4 * (TAPS * c.filters + 256 * 3)

@@ -28,7 +28,13 @@ ZIG_CPU = {
 }  # with their floating point
 PAGE = 4096  # the emulator maps whole pages
 SYSTEM = 0xE000E000  # the core's own registers: one page of them
-STRICT = ("-Wall", "-Wextra", "-Werror")  # warnings are errors here, but not for users of the project
+STRICT = (
+    "-Wall",
+    "-Wextra",
+    "-Wconversion",
+    "-Wshadow",
+    "-Werror",
+)  # warnings are errors here, but not for users of the project
 BKPT_AB = b"\xab\xbe"
 SYS_OPEN, SYS_WRITE0, SYS_READ, SYS_EXIT = 0x01, 0x04, 0x06, 0x18
 
@@ -51,6 +57,39 @@ class _CStep(ctypes.Structure):
         ("size", ctypes.c_uint32),
         ("alarm", ctypes.c_uint32),
         ("change", ctypes.c_uint32),
+    )
+
+
+class _CSettings(ctypes.Structure):
+    _fields_ = (
+        ("threshold", ctypes.c_double),
+        ("learner", ctypes.c_uint32),
+        ("max_size", ctypes.c_uint32),
+        ("k", ctypes.c_uint32),
+        ("by_distance", ctypes.c_uint32),
+        ("batch", ctypes.c_uint32),
+        ("warmup", ctypes.c_uint32),
+        ("down", ctypes.c_uint32),
+        ("condense", ctypes.c_uint32),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class HeardWord:
+    """Word of the C function tml_hear: features (n_features,), first sample, first sample after it, level in dB."""
+
+    x: NDArray[np.float32]
+    start: int
+    stop: int
+    decibels: float
+
+
+class _CWord(ctypes.Structure):
+    _fields_ = (
+        ("x", ctypes.POINTER(ctypes.c_float)),
+        ("start", ctypes.c_uint32),
+        ("stop", ctypes.c_uint32),
+        ("decibels", ctypes.c_float),
     )
 
 
@@ -110,6 +149,7 @@ class HostLibrary:
         self._c = ctypes.CDLL(str(library.resolve()))
         self._c.tml_observe.restype = _CStep
         self._c.tml_predict.restype = ctypes.c_int32
+        self._c.tml_get_settings.restype = ctypes.POINTER(_CSettings)
         if hasattr(self._c, "tml_extract"):
             self._c.tml_extract.restype = ctypes.POINTER(ctypes.c_float)
         if hasattr(self._c, "tml_statistic"):
@@ -119,6 +159,21 @@ class HostLibrary:
     def reset(self) -> None:
         """Call tml_reset."""
         self._c.tml_reset()
+
+    def settings(self) -> dict[str, float]:
+        """Return the settings in use, the fields of tml_settings by name."""
+        found = self._c.tml_get_settings().contents
+        return {name: getattr(found, name) for name, _ in _CSettings._fields_}
+
+    def configure(self, **changes: float) -> None:
+        """Call tml_configure with the settings in use and these changes; a ConfigError if one is out of range."""
+        wanted = _CSettings(**(self.settings() | changes))
+        if not self._c.tml_configure(ctypes.byref(wanted)):
+            raise ConfigError(f"the C code refuses the settings {changes}: see tmlcd.h for their ranges")
+
+    def teach(self, x: NDArray[np.float32], label: int) -> bool:
+        """Store x (n_features,) with the code of its label by tml_teach; return False if it is refused."""
+        return bool(self._c.tml_teach(_pointer(np.ascontiguousarray(x, np.float32)), ctypes.c_int32(label)))
 
     def observe(self, x: NDArray[np.float32], label: int = -1) -> DeviceStep:
         """Return the result of tml_observe for x (n_features,) and the code of a label; -1 if unknown."""
@@ -142,6 +197,23 @@ class HostLibrary:
             part = np.ascontiguousarray(clip[start : start + size])
             self._c.tml_audio_push(_pointer(part), ctypes.c_uint32(len(part)))
         return np.ctypeslib.as_array(self._c.tml_extract(), (n_features,)).copy()
+
+    def listen(self) -> None:
+        """Call tml_listen: the stream of sound begins anew."""
+        self._c.tml_listen()
+
+    def hear(self, samples: NDArray[np.int16], n_features: int, block: int = 0) -> list[HeardWord]:
+        """Return the words that end in the next samples (n,), pushed `block` samples at a time (0: all at once)."""
+        samples = np.ascontiguousarray(samples, np.int16)
+        found, word, size = [], _CWord(), block or max(len(samples), 1)
+        for start in range(0, len(samples), size):
+            part = samples[start : start + size]
+            while len(part):
+                part = part[self._c.tml_hear(_pointer(part), ctypes.c_uint32(len(part)), ctypes.byref(word)) :]
+                if word.x:
+                    x = np.ctypeslib.as_array(word.x, (n_features,)).copy()
+                    found.append(HeardWord(x, word.start, word.stop, word.decibels))
+        return found
 
 
 def _pointer(array: NDArray) -> ctypes.c_void_p:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from tmlcd_core.knn.class_balance import in_turns
 from tmlcd_core.mcu.boards import Board
 from tmlcd_core.mcu.budget import FirmwareConfiguration
 from tmlcd_core.progress import Progress, silent
+from tmlcd_core.validation import one_of
 
 if TYPE_CHECKING:
     from tmlcd_core.datasets import Dataset, Pack
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 Labelled = tuple[NDArray[np.float32], NDArray]  # clips (n, sample_rate) and their labels (n,)
 
 WORDS = ("yes", "no")
+EXPORTED = ("hybrid", "cit", "active", "tandem")
 CLIPS = 50  # clips per word that eSpeak NG speaks
 TO_CHECK = 6  # clips per class for stream.bin
 PACKED = FirmwareConfiguration()  # the pack's features: 22,050 Hz, n_fft = hop = 512, one filter
@@ -75,8 +77,11 @@ def export_example(
     return firmware, example.about
 
 
-def fit_in_turns(X: NDArray[np.float32], y: NDArray, max_size: int) -> HybridTinyKNN:
-    """Return a Hybrid Tiny kNN fitted on X (n, d) and y (n,), with the classes in turns in T.
+def fit_in_turns(X: NDArray[np.float32], y: NDArray, max_size: int, learner: str = "hybrid", **settings: Any) -> Any:
+    """Return a learner fitted on X (n, d) and y (n,), with the classes in turns in T.
+
+    `learner` is "hybrid", "cit", "active" (window of `max_size` samples) or "tandem" (within the bytes of `max_size`
+    samples as the paper counts them); `settings` are more of its parameters.
 
     T drops its oldest samples first, so in this order it loses samples of all classes alike. Hart's algorithm keeps
     many of the first samples and few of an easy class; therefore the samples that it keeps are reordered too. No class
@@ -91,12 +96,19 @@ def fit_in_turns(X: NDArray[np.float32], y: NDArray, max_size: int) -> HybridTin
     'cabcbacbacbacba'
     """
     from tmlcd_core.knn import condense
-    from tmlcd_core.learners import HybridTinyKNN
+    from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, Tandem
 
+    one_of("learner", learner, EXPORTED)
     rows = in_turns(y)
+    if learner == "tandem":
+        return Tandem(max_size, **settings).fit(X[rows], y[rows])
     rows = rows[condense(X[rows], y[rows])]
     rows = rows[in_turns(y[rows])]
-    return HybridTinyKNN(max_size=max_size, condense=False).fit(X[rows], y[rows])
+    if learner == "active":
+        model = ActiveTinyKNN(window=max_size, condense=False, **settings).fit(X[rows[-max_size:]], y[rows[-max_size:]])
+        return model.set_params(condense=True)  # W after an alarm
+    make = HybridTinyKNN if learner == "hybrid" else CondensingInTime
+    return make(max_size=max_size, condense=False, **settings).fit(X[rows], y[rows])
 
 
 def clips_of(data: Dataset, sample_rate: int) -> Labelled:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import shlex
 import sys
@@ -24,8 +25,9 @@ from tmlcd_core.errors import ConfigError, DataError, ExportError
 from tmlcd_core.features import Extractor
 from tmlcd_core.knn import TinyKNN
 from tmlcd_core.knn.storage import VALUE_RANGE, grid_of, quantise
-from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, StreamLearner
+from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, Tandem
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
+from tmlcd_core.mcu import board_tandem
 from tmlcd_core.mcu.boards import BOARDS, Board, find_board
 from tmlcd_core.mcu.budget import (
     LINKER_SLACK,
@@ -46,6 +48,7 @@ LEARNER_NAMES: dict[type, str] = {
     CondensingInTime: "cit",
     IncrementalKNN: "incremental",
     StaticKNN: "static",
+    Tandem: "tandem",
     TinyKNN: "static",
 }
 LAYOUT_CODES = {"paper": "TML_PAPER", "compact": "TML_COMPACT", "streamed": "TML_STREAMED"}
@@ -77,9 +80,10 @@ CORE_FLAGS = {
 }
 # Some M7 (STM32F746) have single precision only; software doubles run on all of them.
 ANY_M7 = CORE_FLAGS["cortex-m7"].replace("fpv5-d16", "fpv5-sp-d16")
-ALWAYS = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "knn.h", "knn.c", "learner.c", "report.h",
-          "report.c", "stream.h", "stream.c", "host.c", "firmware.c", "board_io.h", "board_io.c",
-          "startup.c")  # fmt: skip
+ALWAYS = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "report.h", "report.c", "stream.h", "stream.c", "host.c",
+          "firmware.c", "board_io.h", "board_io.c", "startup.c")  # fmt: skip
+FOR_KNN = ("knn.h", "knn.c", "learner.c")
+FOR_TANDEM = ("tandem.c",)
 SOUND_TABLES = {
     "window": "[TML_N_FFT]",
     "twiddle": "[TML_N_FFT / 2][2]",
@@ -88,7 +92,8 @@ SOUND_TABLES = {
     "viridis": "[256][3]",
     "filter": "[TML_FILTERS][49][3]",
 }
-FOR_SOUND = ("audio.h", "spectrogram.c", "stem.c")
+FRONT_END_CODES = {"clip": "TML_CLIP", "filter": "TML_FILTER", "word": "TML_WORD", "speech": "TML_SPEECH"}
+FOR_SOUND = ("frontend.h", "audio.h", "spectrogram.c", "stem.c", "clip.c")
 FOR_TESTS = ("cusum.h", "cusum.c")
 
 # Reasons why a model cannot be exported, with the error message.
@@ -143,8 +148,11 @@ class Firmware:
         return budget(self.configuration)
 
     def quantise(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return X (n, d) as the device stores it, in float32; a Python model of these makes the device's decisions."""
-        return quantise(X, self.configuration.store, self.offset, self.scale)
+        """Return X (n, d) as the device stores it, in float32; a Python model of these makes the device's decisions.
+
+        Tandem's layers see the features as they are: X is returned.
+        """
+        return _quantised(X, self.configuration, self.offset, self.scale)
 
     def contents(self) -> dict[str, bytes]:
         """Return all files of the project by path, including the check if there is one."""
@@ -215,6 +223,7 @@ def export_firmware(
     layout: str = "streamed",
     store: str = "auto",
     max_size: int | None = None,
+    capacity: int | None = None,
     classes: Sequence[Any] = (),
     fused: bool | None = None,
     check: tuple[ArrayLike, ArrayLike] | None = None,
@@ -224,8 +233,8 @@ def export_firmware(
     Parameters
     ----------
     model
-        A fitted HybridTinyKNN, ActiveTinyKNN, CondensingInTime, TinyKNN or kNN baseline. Its current T is exported;
-        on the device these samples have time 0, and the warm-up of the CUSUM test starts again.
+        A fitted HybridTinyKNN, ActiveTinyKNN, CondensingInTime, TinyKNN, kNN baseline or Tandem. Its current T is
+        exported, of Tandem also its layers; on the device the clock and the warm-up of the CUSUM test start again.
     extractor
         Extractor of the model's features; None if the input is vectors.
     board
@@ -236,6 +245,8 @@ def export_firmware(
         Data type of T: `float32`, `int16`, `uint8`, or `auto` for the first of them that fits the board.
     max_size
         Bound of |T| on the device; the model's bound if None.
+    capacity
+        Samples for which T has room: the bound may be raised up to it at run time. None for the bound.
     classes
         Additional classes that may appear on the device.
     fused
@@ -257,22 +268,27 @@ def export_firmware(
     """
     device = board if isinstance(board, Board) else find_board(board)
     learner = _learner(model)
-    size = _bound(model, max_size)
     known = _classes(model, classes)
+    if learner == "tandem":
+        model = board_tandem.on_board(model, len(known))
+    size = _bound(model, max_size)
     labels = tuple(str(label) for label in known.tolist())
     detector = _detector(model, learner)
     sound: dict[str, Any] = {"vector": model.n_features_in_}
     if extractor is not None:
         sound = _sound(model, extractor)
-    wanted = FirmwareConfiguration(samples=size, layout=layout, learner=learner, **sound)
+    if capacity is not None and capacity < size:
+        raise ConfigError(f"capacity={capacity!r} is below the bound {size:,} of |T|: give at least {size}")
+    room = size if capacity is None or learner == "tandem" else capacity
+    wanted = FirmwareConfiguration(samples=room, layout=layout, learner=learner, classes=len(known), **sound)
     configuration = _choose_store(wanted, _stored_as(model, store), device)
     fused = _choose_fused(configuration, fused, device)
     _check_memory(configuration, fused, device)
     offset, scale = _grid(model, configuration)
-    files = {name: _source(name) for name in ALWAYS}
+    files = {name: _source(name) for name in (*ALWAYS, *(FOR_TANDEM if learner == "tandem" else FOR_KNN))}
     files |= {name: _source(name) for name in FOR_SOUND if extractor is not None}
     files |= {name: _source(name) for name in FOR_TESTS if detector is not None}
-    files["config.h"] = _config(model, configuration, fused, len(labels), detector, offset, scale)
+    files["config.h"] = _config(model, configuration, size, fused, len(labels), detector, offset, scale)
     tables = sound_tables(configuration, extractor, fused) if extractor is not None else {}
     files["model.c"] = _constants(model, configuration, known, tables, offset, scale)
     boards = dict(BOARDS) | {device.name: device}
@@ -286,7 +302,7 @@ def export_firmware(
         files["STEM.md"] = resources.files("tmlcd_core.features").joinpath("STEM.md").read_text(encoding="utf-8")
     if check is None and extractor is None:
         check = model.samples_, model.labels_
-    made = None if check is None else _check(model, configuration, known, tables, offset, scale, *check)
+    made = None if check is None else _check(model, configuration, size, known, tables, offset, scale, *check)
     counts = Counter(model.labels_.tolist())
     firmware = Firmware(
         board=device,
@@ -321,6 +337,8 @@ def _learner(model: Any) -> str:
 
 
 def _bound(model: Any, max_size: int | None) -> int:
+    if isinstance(model, board_tandem.BoardTandem):
+        return FirmwareConfiguration(samples=model.ring_rows).samples
     bound = len(model) if LEARNER_NAMES[type(model)] == "static" else model.bound_
     if max_size is None:
         max_size = bound
@@ -344,13 +362,13 @@ def _classes(model: Any, more: Sequence[Any]) -> NDArray:
         raise _refuse("one class", value=every[0].item())
     if len(every) > MAX_CLASSES:
         raise _refuse("classes", value=len(every))
-    if model.weights == "distance" and len(every) > MAX_CLASSES_BY_DISTANCE:
+    if getattr(model, "weights", "uniform") == "distance" and len(every) > MAX_CLASSES_BY_DISTANCE:
         raise _refuse("votes", value=len(every), bound=MAX_CLASSES_BY_DISTANCE)
     return every
 
 
 def _detector(model: Any, learner: str) -> GeneralizedCusum | None:
-    if learner not in ("hybrid", "active"):
+    if learner not in ("hybrid", "active", "tandem"):
         return None
     detector = model.detector_
     if type(detector) is not GeneralizedCusum:
@@ -374,6 +392,8 @@ def _sound(model: Any, extractor: Extractor) -> dict[str, int]:
 
 def _stored_as(model: Any, store: str) -> str:
     """The data type of T: the model's own if it stores integers, so that the device makes the model's decisions."""
+    if isinstance(model, Tandem):
+        return "uint8"
     if model.storage == "float32":
         return store
     if store not in ("auto", model.storage):
@@ -416,6 +436,8 @@ def _check_memory(configuration: FirmwareConfiguration, fused: bool, board: Boar
 
 def _grid(model: Any, c: FirmwareConfiguration) -> tuple[float, float]:
     """Offset and scale of the stored integers: the model's own, or from the range of T."""
+    if isinstance(model, Tandem):
+        return 0.0, 1.0
     if model.storage != "float32":
         return model.grid_
     try:
@@ -427,14 +449,23 @@ def _grid(model: Any, c: FirmwareConfiguration) -> tuple[float, float]:
 # -- expected output ----------------------------------------------------------------------------
 
 
+def _quantised(X: NDArray[np.float32], c: FirmwareConfiguration, offset: float, scale: float) -> NDArray[np.float32]:
+    return np.asarray(X, np.float32) if c.learner == "tandem" else quantise(X, c.store, offset, scale)
+
+
 def _stored(model: Any, c: FirmwareConfiguration, offset: float, scale: float) -> NDArray[np.float32]:
     """T as the device stores it, float32 (|T|, d)."""
     return model.stored_ if model.storage != "float32" else quantise(model.samples_, c.store, offset, scale)
 
 
-def twin_of(model: Any, c: FirmwareConfiguration, offset: float, scale: float) -> StreamLearner:
-    """Return a Python learner with the device's decisions on quantised samples: T as stored there, all with time 0."""
-    bound = {"window" if c.learner == "active" else "max_size": c.samples, "max_bytes": None}
+def twin_of(model: Any, c: FirmwareConfiguration, size: int, offset: float, scale: float) -> Any:
+    """Return a Python learner with the device's decisions on quantised samples: T as stored there, all with time 0.
+
+    `size` is the bound of |T|; `offset` and `scale` are those of `Firmware`.
+    """
+    if c.learner == "tandem":
+        return copy.deepcopy(model)
+    bound = {"window" if c.learner == "active" else "max_size": size, "max_bytes": None}
     settings = model.get_params(deep=False) | bound | {"storage": "float32", "condense": False}
     twin: Any
     twin = StaticKNN(model.k, model.weights) if c.learner == "static" else type(model)(**settings)
@@ -444,7 +475,7 @@ def twin_of(model: Any, c: FirmwareConfiguration, offset: float, scale: float) -
 
 
 def _check(
-    model: Any, c: FirmwareConfiguration, known: NDArray, tables: Tables, offset: float, scale: float,
+    model: Any, c: FirmwareConfiguration, size: int, known: NDArray, tables: Tables, offset: float, scale: float,
     clips_or_vectors: ArrayLike, labels: ArrayLike,
 ) -> Check:  # fmt: skip
     samples, given = np.asarray(clips_or_vectors), np.asarray(labels)
@@ -460,7 +491,7 @@ def _check(
     else:
         samples = samples if samples.dtype == np.int16 else as_int16(samples)
         X = board_features(samples, c, tables)
-    return make_check(twin_of(model, c, offset, scale), known, samples, quantise(X, c.store, offset, scale), given)
+    return make_check(twin_of(model, c, size, offset, scale), known, samples, _quantised(X, c, offset, scale), given)
 
 
 # -- the files -----------------------------------------------------------------------------------
@@ -491,14 +522,15 @@ def _fill(template: str, **values: Any) -> str:
 
 
 def _config(
-    model: Any, c: FirmwareConfiguration, fused: bool, n_classes: int, detector: GeneralizedCusum | None,
+    model: Any, c: FirmwareConfiguration, bound: int, fused: bool, n_classes: int, detector: GeneralizedCusum | None,
     offset: float, scale: float,
 ) -> str:  # fmt: skip
     rows, columns = c.map_shape
     defines: list[tuple[str, Any]] = []
-    for kind, codes in (("layouts", LAYOUT_CODES), ("types of T", STORE_CODES)):
+    kinds = (("front ends", FRONT_END_CODES), ("layouts", LAYOUT_CODES), ("types of T", STORE_CODES))
+    for kind, codes in kinds:
         defines += [("", kind), *((code, i) for i, code in enumerate(codes.values()))]
-    learners = ("static", "incremental", "cit", "hybrid", "active")
+    learners = ("static", "incremental", "cit", "hybrid", "active", "tandem")
     defines += [("", "learners"), *((f"TML_{name.upper()}", i) for i, name in enumerate(learners))]
     defines += [
         ("", "this model"),
@@ -507,16 +539,29 @@ def _config(
         ("TML_STORE", STORE_CODES[c.store]),
         ("TML_LEARNER", f"TML_{c.learner.upper()}"),
         ("TML_TESTS", int(detector is not None)),
+        ("TML_HISTORY", int(c.learner == "active")),
         ("TML_FEATURES", c.features),
         ("TML_CLASSES", n_classes),
         ("TML_CAPACITY", c.samples),
         ("TML_INITIAL", len(model)),
-        ("TML_K", 0 if model.k == "sqrt" else min(model.k, c.samples)),
-        ("TML_BY_DISTANCE", int(model.weights == "distance")),
+    ]
+    votes = ("sqrt", "uniform", False) if c.learner == "tandem" else (model.k, model.weights, model.condense)
+    test = detector or GeneralizedCusum()  # without a test: settings that are in range
+    defines += [
+        ("", "settings, which may change at run time: see tmlcd.h"),
+        ("TML_MAX_SIZE", bound),
+        ("TML_K", 0 if votes[0] == "sqrt" else min(votes[0], c.samples)),
+        ("TML_BY_DISTANCE", int(votes[1] == "distance")),
+        ("TML_THRESHOLD", min(test.threshold, sys.float_info.max).hex()),  # C99 has no constant for infinity
+        ("TML_BATCH", test.batch),
+        ("TML_WARMUP", test.warmup),
+        ("TML_DOWN", int(test.direction == "down")),
+        ("TML_CONDENSE", int(bool(votes[2]))),
     ]
     if c.vector is None:
         defines += [
             ("", "sound"),
+            ("TML_FRONT_END", FRONT_END_CODES["clip"]),
             ("TML_SAMPLE_RATE", c.sample_rate),
             ("TML_N_FFT", c.n_fft),
             ("TML_HOP", c.hop),
@@ -527,7 +572,10 @@ def _config(
             ("TML_MAP_COLUMNS", columns),
             ("TML_FUSED", int(fused)),
         ]
-    if c.store != "float32":
+    if c.learner == "tandem":
+        own = board_tandem.definitions(model)
+        defines += [(name, _float(float(v)) if isinstance(v, np.floating) else v) for name, v in own]
+    elif c.store != "float32":
         lowest, highest = VALUE_RANGE[c.store]
         defines += [
             ("", "features in T: round((x - offset) * scale), within lowest .. highest"),
@@ -539,16 +587,11 @@ def _config(
     if detector is not None:
         defines += [
             ("", "the CUSUM test"),
-            ("TML_THRESHOLD", min(detector.threshold, sys.float_info.max).hex()),  # C99 has no constant for infinity
-            ("TML_BATCH", detector.batch),
-            ("TML_WARMUP", detector.warmup),
             ("TML_CANDIDATES", len(_candidates())),
             ("TML_GAP", (detector.gap - GAP_TOLERANCE).hex()),
             ("TML_MARGIN", detector.margin.hex()),
-            ("TML_DOWN", int(detector.direction == "down")),
             ("TML_BINOMIAL", int(detector.likelihood == "binomial")),
             ("TML_LOGARITHM", LOGARITHM.get(detector.likelihood, 0.0)),
-            ("TML_CONDENSE", int(bool(model.condense))),
         ]
     lines = [f"\n/* {value} */" if not name else f"#define {name} {value}" for name, value in defines]
     head = "/* Generated from the fitted model. */\n#ifndef TMLCD_CONFIG_H\n#define TMLCD_CONFIG_H\n"
@@ -558,8 +601,12 @@ def _config(
 def _constants(
     model: Any, c: FirmwareConfiguration, classes: NDArray, tables: Tables, offset: float, scale: float
 ) -> str:
-    T = _stored(model, c, offset, scale)
-    codes = np.searchsorted(classes, model.labels_)
+    T: NDArray
+    codes: NDArray
+    if c.learner == "tandem":
+        T, codes = board_tandem.rows_and_places(model)
+    else:
+        T, codes = _stored(model, c, offset, scale), np.searchsorted(classes, model.labels_)
     names = ",\n    ".join(_string(str(label)) for label in classes.tolist())
     parts = [
         '/* Generated from the fitted model. */\n#include "model.h"\n',
@@ -567,7 +614,10 @@ def _constants(
         _array(f"const {C_TYPES[c.store]} tml_initial_x[TML_INITIAL][TML_FEATURES]", T, c.store == "float32"),
         _array("const uint8_t tml_initial_label[TML_INITIAL]", codes, False),
     ]
-    if c.learner in ("hybrid", "active"):
+    if c.learner == "tandem":
+        own = board_tandem.tables(model, np.searchsorted(classes, model.classes_))
+        parts += [_array(name, table, table.dtype == np.float32) for name, table in own.items()]
+    if c.learner in ("hybrid", "active", "tandem"):
         grid = ", ".join(float(v).hex() for v in _candidates())
         parts.append(f"const double tml_candidates[TML_CANDIDATES] = {{\n{_wrap(grid)}\n}};\n")
     parts += [_array(_declaration(name, c), table) for name, table in tables.items()]

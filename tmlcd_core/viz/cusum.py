@@ -132,8 +132,41 @@ def state_at(correct: ArrayLike, time: int, **settings: Any) -> CusumState | Non
     return CusumState(test, start, starts, zeta, test.matrix(zeta), recursion)
 
 
-def replay_run(name: str, correct: ArrayLike, results: CusumReplay, threshold: float, change: int) -> PlayerRun:
-    """Return the charts of the player: accuracy of the batches and statistic, for correct predictions, bool (n,)."""
+def state_in_words(state: CusumState) -> list[str]:
+    """Return sentences about what the test believes in a state, without symbols or formulas.
+
+    >>> print(*state_in_words(state_at([True] * 90 + [False] * 10 + [True] * 60 + [False] * 40, 199)), sep=chr(10))
+    The test expects 90 of 100 predictions to be right: so many were right in its warm-up.
+    Newest batch: 10 of 50 were right. That is 35 fewer than expected.
+    Best explanation: since sample 150, only 19 of 100 are right.
+    The evidence for it is 135.8, above the alarm level of 25: alarm.
+    """
+    test, newest = state.test, int(state.hits[-1])
+    row, column = state.best
+    v0, v1, g = test.accuracy_before, float(test.candidates[column]), float(state.matrix[row, column])
+    missing = round(test.batch * v0) - newest
+    compared = f"{abs(missing)} {'fewer' if missing > 0 else 'more'} than" if missing else "as many as"
+    first = (
+        f"The test expects {100 * v0:.0f} of 100 predictions to be right: so many were right in its warm-up.",
+        f"Newest batch: {newest} of {test.batch} were right. That is {compared} expected.",
+    )
+    if g <= 0:
+        return [*first, "No change explains the batches better than no change: there is no evidence, and no alarm."]
+    only = "only " if v1 < v0 else ""
+    verdict = "above" if g >= test.threshold else "below"
+    return [
+        *first,
+        f"Best explanation: since sample {state.starts[row]:,}, {only}{100 * v1:.0f} of 100 are right.",
+        f"The evidence for it is {g:.1f}, {verdict} the alarm level of {test.threshold:g}: "
+        + ("alarm." if g >= test.threshold else "no alarm."),
+    ]
+
+
+def replay_run(name: str, correct: ArrayLike, results: CusumReplay, threshold: float, change: int | None) -> PlayerRun:
+    """Return the charts of the player: accuracy of the batches and statistic, for correct predictions, bool (n,).
+
+    `change` is the first sample of the new concept, None if nobody knows it.
+    """
     panels = (
         Panel(
             "Accuracy of the last 100 samples",
@@ -158,12 +191,12 @@ def replay_run(name: str, correct: ArrayLike, results: CusumReplay, threshold: f
         "Inside CUSUM",
         panels,
         (name,),
-        changes=(change,),
+        changes=None if change is None else (change,),
         alarms={name: results.alarms},
         change_points={name: results.change_points},
         correct={name: np.asarray(correct)},
         x_label="supervised samples",
-        alt=f"The true change is at sample {change}; alarms at {results.alarms}.",
+        alt=f"The true change is {'unknown' if change is None else f'at sample {change}'}; alarms at {results.alarms}.",
     )
 
 

@@ -8,6 +8,7 @@ import math
 from collections import deque
 from dataclasses import dataclass
 from threading import Lock
+from typing import Any
 
 import streamlit as st
 
@@ -21,7 +22,7 @@ from tmlcd_core.progress import Progress
 from tmlcd_core.streams import Scenario, Stream, compose
 from tmlcd_core.streams.feature_pools import FeaturePool, SourcePool
 from tmlcd_core.streams.tables import TableRecording
-from tmlcd_core.viz.palette import style
+from tmlcd_core.viz.palette import learner_style
 
 PREPARED = "lab prepared"
 MOST_TRACES = 4  # per learner and stream, each for another range of thresholds
@@ -94,10 +95,12 @@ class LabRun:
     @property
     def tested(self) -> list[str]:
         """Learners with a change-detection test."""
-        settings = {
-            name: self.experiment.learner_settings(name, self.scenario) for name in self.experiment.learner_names
-        }
-        return [name for name, found in settings.items() if "detector" in found]
+        return [name for name, found in self.settings.items() if "detector" in found]
+
+    @property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """Settings of each learner by its name."""
+        return {name: self.experiment.learner_settings(name, self.scenario) for name in self.experiment.learner_names}
 
     @property
     def metrics(self) -> dict[str, Metrics]:
@@ -126,7 +129,7 @@ def run(experiment: Experiment, own: Upload | None, progress: Progress) -> LabRu
     scenario, remark = ready[about]
     found = LabRun(experiment, scenario, own, remark)
     for done, name in enumerate(experiment.learner_names):
-        progress(done, len(experiment.learner_names), f"running {style(name).name}")
+        progress(done, len(experiment.learner_names), f"running {learner_style(name).name}")
         found.trace(name)
     return found
 
@@ -135,7 +138,7 @@ def pool_of(experiment: Experiment, cache: str | None) -> FeaturePool:
     """Return the feature pool of an experiment; `cache` is an upload's folder."""
     if experiment.is_recorded:
         return recording_of(experiment.stream_key(), experiment, cache)
-    return feature_pool_of(experiment.data, spoken(experiment), cache)
+    return feature_pool_of(experiment.data, spoken(experiment), experiment.extractor, cache)
 
 
 @st.cache_resource(max_entries=16, ttl=60, show_spinner=False)
@@ -146,10 +149,14 @@ def recording_of(key: str, _experiment: Experiment, cache: str | None) -> Featur
 
 # ttl: a folder may get new files.
 @st.cache_resource(max_entries=16, ttl=60, show_spinner=False)
-def feature_pool_of(data: str, words: tuple[str, ...], cache: str | None) -> FeaturePool:
-    """Return the feature pool of a source or folder; `words` are extra words of speech, `cache` an upload's folder."""
-    classes = max(2, len(words))
-    return Experiment(data, classes, words).feature_pool(features_in(cache))
+def feature_pool_of(
+    data: str, words: tuple[str, ...], extractor: tuple[tuple[str, Any], ...], cache: str | None
+) -> FeaturePool:
+    """Return the feature pool of a source or folder with an experiment's extractor.
+
+    `words` are extra words of speech, `cache` is the folder of an upload.
+    """
+    return Experiment(data, max(2, len(words)), words, extractor=dict(extractor)).feature_pool(features_in(cache))
 
 
 def features_in(cache: str | None) -> FeatureCache | None:

@@ -141,7 +141,7 @@ LESSONS = (
         title="The threshold",
         about="A nervous test cries wolf, a calm one sleeps through the fire.",
         page="inside-cusum",
-        open={"h": "5", "seed": "0"},
+        open={"h": "5", "sim_seed": "0"},
         watch=(
             "At the grey line, sample {at}, the accuracy drops from {before} to {after}.",
             "The page stands at the first alarm; play on to the end. How many alarms are there, and which comes too "
@@ -150,7 +150,7 @@ LESSONS = (
         ),
         question="There is an alarm before anything has happened. Should h be raised until that is rare?",
         change="With h = {high} at most one quiet stream in a hundred gives a false alarm. What has it cost?",
-        changed={"h": "74", "seed": "0"},
+        changed={"h": "74", "sim_seed": "0"},
         answer="With *h* = {low} an alarm comes at sample {early} already, and {rate_low} of all quiet streams give a "
         "false one within {horizon} samples; a true change is noticed after {delay_low} samples on average. With "
         "*h* = {high} it is {rate_high} and {delay_high} samples, and {missed} of the changes are missed; this one is. "
@@ -251,16 +251,16 @@ LESSONS = (
             "needed_kb": "368 KB",
             "ram_kb": "96 KB",
             "size": "50",
-            "needed": "376,784",
+            "needed": "376,824",
             "ram": "98,304",
-            "needed_small": "68,867",
+            "needed_small": "68,907",
             "largest": "90",
             "lost": "7.1",
             "lost_small": "7.3",
             "error": "0.2",
             "reference": "200",
             "slow": "4,410",
-            "needed_slow": "81,644",
+            "needed_slow": "81,684",
         },
     ),
 )

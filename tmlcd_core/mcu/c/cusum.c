@@ -14,17 +14,14 @@ void tml_cusum_reset(tml_cusum *test, uint32_t warmup)
 static int is_candidate(double v1, double v0)
 {
     double distance = v1 < v0 ? v0 - v1 : v1 - v0;
-#if TML_DOWN
-    return v1 < v0 && distance >= TML_GAP; /* only drops: learning may raise the accuracy */
-#else
-    return distance >= TML_GAP;
-#endif
+    /* only drops if `down`: learning may raise the accuracy */
+    return distance >= TML_GAP && (v1 < v0 || !tml_current.down);
 }
 
 /* Log-likelihood ratio of `correct` correct predictions in a batch. */
 static double log_ratio(double correct, double v0, double v1)
 {
-    const double n = TML_BATCH;
+    const double n = tml_current.batch;
     double u0 = 1.0 - v0, u1 = 1.0 - v1;
 #if TML_BINOMIAL
     return correct * tml_log(v1 / v0) + (n - correct) * tml_log(u1 / u0);
@@ -59,7 +56,7 @@ static uint32_t end_of_batch(tml_cusum *test)
         return 0; /* no candidate below v0 */
     }
     test->statistic = test->sum[best];
-    return test->statistic >= TML_THRESHOLD ? test->start[best] : 0;
+    return test->statistic >= tml_current.threshold ? test->start[best] : 0;
 }
 
 uint32_t tml_cusum_add(tml_cusum *test, int correct, uint32_t time)
@@ -79,7 +76,7 @@ uint32_t tml_cusum_add(tml_cusum *test, int correct, uint32_t time)
         test->v0 = v0 < TML_MARGIN ? TML_MARGIN : v0 > 1.0 - TML_MARGIN ? 1.0 - TML_MARGIN : v0;
         test->warmup = 0;
     } else {
-        if (test->seen < TML_BATCH) {
+        if (test->seen < tml_current.batch) {
             return 0;
         }
         change = end_of_batch(test);

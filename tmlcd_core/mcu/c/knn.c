@@ -2,7 +2,7 @@
 
 #include "mathfn.h"
 
-static uint16_t nearest[TML_CAPACITY]; /* the k nearest, by age (0 = oldest), nearest first */
+static uint16_t nearest[TML_ROOM]; /* the k nearest, by age (0 = oldest), nearest first */
 
 uint32_t tml_place(const tml_store *store, uint32_t i)
 {
@@ -10,15 +10,20 @@ uint32_t tml_place(const tml_store *store, uint32_t i)
     return place < TML_CAPACITY ? place : place - TML_CAPACITY;
 }
 
+void tml_drop(tml_store *store, uint32_t count)
+{
+    store->head = (uint16_t)tml_place(store, count);
+    store->size = (uint16_t)(store->size - count);
+}
+
 void tml_append(tml_store *store, const tml_value *x, int32_t label, uint32_t time)
 {
-    if (store->size == TML_CAPACITY) {
-        store->head = (uint16_t)tml_place(store, 1);
-        store->size--;
+    if (store->size >= tml_current.max_size) {
+        tml_drop(store, store->size - tml_current.max_size + 1);
     }
     uint32_t place = tml_place(store, store->size);
     for (uint32_t i = 0; i < TML_FEATURES; i++) {
-        store->x[place][i] = x[i];
+        store->x[place * TML_FEATURES + i] = x[i];
     }
     store->label[place] = (tml_label)label;
     store->time[place] = time;
@@ -29,8 +34,8 @@ void tml_append(tml_store *store, const tml_value *x, int32_t label, uint32_t ti
 
 /* Exact order by distance, mostly in single precision: double distances are computed only if two float distances are
  * too close to compare. `exact` is negative while unknown. */
-static float approximate[TML_CAPACITY];
-static double exact[TML_CAPACITY];
+static float approximate[TML_ROOM];
+static double exact[TML_ROOM];
 
 /* Upper bounds of the relative rounding error of a sum of TML_FEATURES squares, and of squares that underflow. */
 #define SLACK ((TML_FEATURES + 8) * 6e-8f)
@@ -44,7 +49,7 @@ const tml_value *tml_quantise(const float *x)
 static double exact_distance(const tml_store *store, const tml_value *query, uint32_t i)
 {
     if (exact[i] < 0.0) {
-        const tml_value *x = store->x[tml_place(store, i)];
+        const tml_value *x = tml_row(store, tml_place(store, i));
         double sum = 0.0;
         for (uint32_t j = 0; j < TML_FEATURES; j++) {
             double difference = (double)query[j] - (double)x[j];
@@ -58,11 +63,16 @@ static double exact_distance(const tml_store *store, const tml_value *query, uin
 static void measure(const tml_store *store, const tml_value *query)
 {
     for (uint32_t i = 0; i < store->size; i++) {
-        const tml_value *x = store->x[tml_place(store, i)];
+        const tml_value *x = tml_row(store, tml_place(store, i));
         float sum = 0.0f;
-        for (uint32_t j = 0; j < TML_FEATURES; j++) {
-            float difference = query[j] - x[j];
-            sum += difference * difference;
+        {
+#if TML_SIZED_LATER
+#pragma clang fp reassociate(on) /* SLACK covers every order of the sum */
+#endif
+            for (uint32_t j = 0; j < TML_FEATURES; j++) {
+                float difference = query[j] - x[j];
+                sum += difference * difference;
+            }
         }
         approximate[i] = sum;
         exact[i] = -1.0;
@@ -85,7 +95,7 @@ static int nearer(const tml_store *store, const tml_value *query, uint32_t i, ui
 
 #else
 
-static tml_distance distances[TML_CAPACITY];
+static tml_distance distances[TML_ROOM];
 static tml_value quantised[TML_FEATURES];
 
 const tml_value *tml_quantise(const float *x)
@@ -103,7 +113,7 @@ const tml_value *tml_quantise(const float *x)
     return quantised;
 }
 
-#if TML_BY_DISTANCE
+#if TML_CLASSES <= TML_MOST_BY_DISTANCE
 static double exact_distance(const tml_store *store, const tml_value *query, uint32_t i)
 {
     (void)store;
@@ -115,7 +125,7 @@ static double exact_distance(const tml_store *store, const tml_value *query, uin
 static void measure(const tml_store *store, const tml_value *query)
 {
     for (uint32_t i = 0; i < store->size; i++) {
-        const tml_value *x = store->x[tml_place(store, i)];
+        const tml_value *x = tml_row(store, tml_place(store, i));
         tml_distance sum = 0;
         for (uint32_t j = 0; j < TML_FEATURES; j++) {
             int32_t difference = (int32_t)query[j] - (int32_t)x[j];
@@ -137,20 +147,19 @@ static int nearer(const tml_store *store, const tml_value *query, uint32_t i, ui
 
 static uint32_t neighbours(uint32_t size)
 {
-#if TML_K > 0
-    return TML_K < size ? TML_K : size;
-#else
-    uint32_t k = 1;
-    while (k * k < size) {
-        k++;
+    uint32_t k = tml_current.k;
+    if (k > 0) {
+        return k < size ? k : size;
+    }
+    for (k = 1; k * k < size; k++) {
     }
     return k;
-#endif
 }
 
-int32_t tml_vote(const tml_store *store, const tml_value *query)
+/* Fill `nearest` with the k nearest samples. */
+static void find_nearest(const tml_store *store, const tml_value *query, uint32_t k)
 {
-    uint32_t k = neighbours(store->size), found = 0;
+    uint32_t found = 0;
     measure(store, query);
     for (uint32_t i = 0; i < store->size; i++) { /* oldest first: at equal distances the older is nearer */
         uint32_t rank = found;
@@ -165,9 +174,22 @@ int32_t tml_vote(const tml_store *store, const tml_value *query)
         }
         nearest[rank] = (uint16_t)i;
     }
+}
 
-#if TML_BY_DISTANCE
-    double votes[TML_CLASSES] = {0};
+typedef union { /* on the stack; a label is at most TML_CLASSES - 1 */
+    uint32_t number[TML_CLASSES];
+#if TML_CLASSES <= TML_MOST_BY_DISTANCE
+    double weight[TML_CLASSES];
+#endif
+} tml_votes;
+
+#if TML_CLASSES <= TML_MOST_BY_DISTANCE
+
+static int32_t vote_by_distance(const tml_store *store, const tml_value *query, uint32_t k, tml_votes *votes)
+{
+    for (uint32_t code = 0; code < TML_CLASSES; code++) {
+        votes->weight[code] = 0.0;
+    }
     double closest = exact_distance(store, query, nearest[0]);
     uint32_t last = 0; /* votes are added in the order of T, not of distance */
     for (uint32_t n = 0; n < k; n++) {
@@ -180,20 +202,41 @@ int32_t tml_vote(const tml_store *store, const tml_value *query)
         last = next;
         double distance = exact_distance(store, query, next);
         if (closest > 0.0) {
-            votes[store->label[tml_place(store, next)]] += 1.0 / tml_sqrt(distance);
+            votes->weight[store->label[tml_place(store, next)]] += 1.0 / tml_sqrt(distance);
         } else if (!(distance > 0.0)) { /* samples that equal the query decide alone */
-            votes[store->label[tml_place(store, next)]] += 1.0;
+            votes->weight[store->label[tml_place(store, next)]] += 1.0;
         }
     }
-#else
-    uint32_t votes[TML_CLASSES] = {0};
-    for (uint32_t r = 0; r < k; r++) {
-        votes[store->label[tml_place(store, nearest[r])]]++;
-    }
-#endif
     int32_t best = 0;
     for (int32_t code = 1; code < TML_CLASSES; code++) {
-        if (votes[code] > votes[best]) {
+        if (votes->weight[code] > votes->weight[best]) {
+            best = code;
+        }
+    }
+    return best;
+}
+
+#endif
+
+int32_t tml_vote(const tml_store *store, const tml_value *query)
+{
+    tml_votes votes;
+    uint32_t k = neighbours(store->size);
+    find_nearest(store, query, k);
+#if TML_CLASSES <= TML_MOST_BY_DISTANCE
+    if (tml_current.by_distance) {
+        return vote_by_distance(store, query, k, &votes);
+    }
+#endif
+    for (uint32_t code = 0; code < TML_CLASSES; code++) {
+        votes.number[code] = 0;
+    }
+    for (uint32_t r = 0; r < k; r++) {
+        votes.number[store->label[tml_place(store, nearest[r])]]++;
+    }
+    int32_t best = 0;
+    for (int32_t code = 1; code < TML_CLASSES; code++) {
+        if (votes.number[code] > votes.number[best]) {
             best = code;
         }
     }

@@ -1,6 +1,14 @@
 #include "mathfn.h"
 
-#include <stdint.h>
+int tml_is_finite(const float *x, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!(x[i] - x[i] == 0.0f)) { /* infinity and NaN give NaN */
+            return 0;
+        }
+    }
+    return 1;
+}
 
 /* log(m) = 2 atanh(t), t = (m - 1) / (m + 1), with m brought into [sqrt(1/2), sqrt(2)): |t| < 0.172. */
 

@@ -36,8 +36,36 @@ typedef struct {
 
 extern const char *const tml_class_names[TML_CLASSES];
 
-/* Reset: T as exported, CUSUM test in its warm-up, time 0. */
+/* Settings that may change at run time. tml_exported has those of the exported model. */
+typedef struct {
+    double threshold;     /* h: the CUSUM test raises an alarm if g >= h */
+    uint32_t learner;     /* TML_STATIC, TML_INCREMENTAL, TML_CIT; with TML_TESTS TML_HYBRID; with TML_HISTORY TML_ACTIVE */
+    uint32_t max_size;    /* bound of |T|, and of |W|: 1 .. TML_CAPACITY */
+    uint32_t k;           /* neighbours; 0: the square root of |T|, rounded up */
+    uint32_t by_distance; /* 0: each neighbour has one vote; 1: 1/distance (at most TML_MOST_BY_DISTANCE classes) */
+    uint32_t batch;       /* n: samples per batch of the test, 1 .. 65535 */
+    uint32_t warmup;      /* xi: samples of its warm-up, 1 .. 65535 */
+    uint32_t down;        /* 1: the test looks for drops of the accuracy only */
+    uint32_t condense;    /* 1: after an alarm TML_ACTIVE condenses W */
+} tml_settings;
+
+#define TML_MOST_BY_DISTANCE 127 /* classes: the votes are on the stack */
+
+extern const tml_settings tml_exported;
+
+/* Settings in use. */
+const tml_settings *tml_get_settings(void);
+
+/* Use these settings from the next sample on; returns 1, or 0 and changes nothing if one is out of range. If T or W is
+ * larger than the new bound, its oldest samples are removed; if batch, warmup or down change, the test restarts. */
+int tml_configure(const tml_settings *settings);
+
+/* Reset: the exported T (its newest max_size samples), CUSUM test in its warm-up, time 0. Settings stay as they are. */
 void tml_reset(void);
+
+/* Store a labelled sample in T at the current time, without a prediction and without the test; returns 0 if x is not
+ * finite or the label is unknown. */
+int tml_teach(const float *x, int32_t label);
 
 /* Predict x (TML_FEATURES floats); then, if the label is 0 .. TML_CLASSES - 1, learn. Other labels count as unknown. */
 tml_step tml_observe(const float *x, int32_t label);
@@ -47,7 +75,7 @@ int32_t tml_predict(const float *x);
 
 #if TML_TESTS
 /* Statistic g of the CUSUM test after its last batch; 0 before the first batch since the reset or the last alarm. The
- * alarm is raised at TML_THRESHOLD. */
+ * alarm is raised at the threshold. */
 double tml_statistic(void);
 #endif
 
