@@ -29,7 +29,7 @@ MARGIN = (hearing.PAUSE + 5) * HOP  # samples of silence around a take
 APART = 6  # frames next to a word that are not background
 FEWEST_QUIET = 5  # frames of background
 FINDER_BYTES = 104 + 8  # static variables of finder.c, and the counters of listen.c
-NOISE = 3.0  # root mean square, in steps of int16, of the noise in which takes are laid into a stream
+NOISE = 1.0  # root mean square, in steps of int16, of the noise in which takes are laid into a stream
 LEAD_IN, BETWEEN = 0.4, 0.6  # seconds of noise before the first take and after each one
 
 
@@ -112,6 +112,23 @@ class FrontEnd(ABC):
         of the recording.
         """
         return np.stack([self._of_take(take) for take in takes])
+
+    def hear_takes(self, takes: Sequence[Take]) -> NDArray[np.float32]:
+        """Return the features of n takes as the board hears them in one stream (`lay_out`), float32 (n, n_features).
+
+        A take in which no word is heard has the features of `transform`; of several words the longest counts.
+        """
+        parts = lay_out([as_int16(take.samples) for take in takes])
+        ends = np.cumsum([len(part) for part in parts])
+        X = np.zeros((len(takes), self.n_features), np.float32)
+        longest = np.zeros(len(takes), int)
+        for word in self.hear(np.concatenate(parts)):
+            number = int(np.searchsorted(ends, (word.start + word.stop) // 2, side="right"))
+            if word.stop - word.start > longest[number]:
+                longest[number], X[number] = word.stop - word.start, word.x
+        for number in np.flatnonzero(longest == 0).tolist():
+            X[number] = self._of_take(takes[number])
+        return X
 
     def _of_take(self, take: Take) -> NDArray[np.float32]:
         sound = as_int16(take.samples)
@@ -274,7 +291,7 @@ LISTENING = {"sample_rate": hearing.VOICE_RATE, "n_fft": N_FFT, "hop": HOP}
 def lay_out(sounds: Sequence[NDArray[np.int16]], seed: int = 0) -> list[NDArray[np.int16]]:
     """Return sounds, each int16 (n,), as consecutive parts of a stream: noise before the first and after each one.
 
-    The noise has the median level of the sounds' own backgrounds, at least 3 steps of int16; this least noise is also
+    The noise has the median level of the sounds' own backgrounds, at least one step of int16; this least noise is also
     added to the sounds, since a word that is cut close has no background.
     """
     rng = np.random.default_rng(seed)

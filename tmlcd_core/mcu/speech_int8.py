@@ -55,7 +55,7 @@ class Int8Layer(NamedTuple):
     positive, negative
         Factors of positive and negative sums, int32 (out,), before the shift.
     shift
-        Bits of the shift.
+        Bits of the shift, 32 or more.
     zero
         Zero point of the output, 0..255; that of the last layer is not used.
     pool
@@ -90,7 +90,7 @@ def load_int8_network() -> Int8Network:
 
 
 def network_of(arrays: dict[str, NDArray]) -> Int8Network:
-    """Return the `Int8Network` of the arrays of the file, by name: per layer weights, bias, positive and negative."""
+    """Return the `Int8Network` of the file's arrays, with the shapes of `Int8Layer`: names weights0 (24, 3, 3, 1), …"""
     layers, width = [], BANDS
     shifts, zeros = arrays["shift"].tolist(), arrays["zero"].tolist()
     for i, (shift, zero) in enumerate(zip(shifts, zeros, strict=True)):

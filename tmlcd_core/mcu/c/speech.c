@@ -36,10 +36,10 @@ typedef struct {
 /* Scale the sum of a channel to the next layer; negative sums with another slope. */
 static uint8_t scaled(int32_t sum, uint32_t channel, const uint16_t *layer)
 {
-    int64_t half = (int64_t)1 << (layer[SHIFT] - 1);
-    int64_t value = sum >= 0 ? ((int64_t)sum * tml_positive[channel] + half) >> layer[SHIFT]
-                             : -((-(int64_t)sum * tml_negative[channel] + half) >> layer[SHIFT]);
-    value += layer[ZERO_POINT];
+    int64_t half = (int64_t)1 << (layer[SHIFT] - 1), size = sum < 0 ? -(int64_t)sum : sum;
+    size = size * (sum < 0 ? tml_negative[channel] : tml_positive[channel]) + half;
+    int32_t value = (int32_t)(size >> 32) >> (layer[SHIFT] - 32); /* all shifts are 32 or more */
+    value = layer[ZERO_POINT] + (sum < 0 ? -value : value);
     return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
@@ -71,17 +71,44 @@ static void plain_row(const operand *x, const uint16_t *layer, uint8_t *out)
 
 #if TML_SIMD
 
-static uint32_t packed[GROUP][TML_PACKED]; /* inputs of a position: bytes 0 and 2, then 1 and 3 of each four */
+/* Inputs of a group of positions: for each four weights bytes 0 and 2 of every position, then bytes 1 and 3. */
+static uint32_t packed[TML_PACKED / 2][2 * GROUP];
 
-static void pack(const operand *x, uint32_t position, uint32_t *to)
+static void pack(const operand *x, uint32_t position, uint32_t place)
 {
+    uint32_t (*to)[2 * GROUP] = packed;
     for (uint32_t part = 0; part < x->parts; part++) {
         const uint8_t *value = x->part[part] + position * x->step;
-        for (uint32_t i = 0; i < x->length; i += 4) {
-            *to++ = (uint32_t)value[i] | (uint32_t)value[i + 2] << 16;
-            *to++ = (uint32_t)value[i + 1] | (uint32_t)value[i + 3] << 16;
+        for (uint32_t i = 0; i < x->length; i += 4, to++) {
+            (*to)[place] = (uint32_t)value[i] | (uint32_t)value[i + 2] << 16;
+            (*to)[place + GROUP] = (uint32_t)value[i + 1] | (uint32_t)value[i + 3] << 16;
         }
     }
+}
+
+/* Sums of one channel for a group of positions; a function of its own, so that all of it stays in registers. */
+#ifdef __GNUC__
+__attribute__((noinline))
+#endif
+static void dot(const uint32_t *weight, uint32_t words, int32_t bias, int32_t sums[GROUP])
+{
+    const uint32_t *x = packed[0];
+    int32_t a = bias, b = bias, c = bias, d = bias;
+    for (const uint32_t *end = weight + words; weight != end; weight++, x += 2 * GROUP) {
+        uint32_t even = even_bytes(*weight), odd = odd_bytes(*weight);
+        a = multiply_add(x[0], even, a);
+        b = multiply_add(x[1], even, b);
+        c = multiply_add(x[2], even, c);
+        d = multiply_add(x[3], even, d);
+        a = multiply_add(x[4], odd, a);
+        b = multiply_add(x[5], odd, b);
+        c = multiply_add(x[6], odd, c);
+        d = multiply_add(x[7], odd, d);
+    }
+    sums[0] = a;
+    sums[1] = b;
+    sums[2] = c;
+    sums[3] = d;
 }
 
 static void packed_row(const operand *x, const uint16_t *layer, uint8_t *out)
@@ -89,21 +116,12 @@ static void packed_row(const operand *x, const uint16_t *layer, uint8_t *out)
     uint32_t words = x->parts * x->length / 4;
     for (uint32_t p = 0; p < layer[WIDTH]; p += GROUP) {
         uint32_t count = layer[WIDTH] - p < GROUP ? layer[WIDTH] - p : GROUP;
-        const uint32_t *weight = x->weights;
         for (uint32_t i = 0; i < count; i++) {
-            pack(x, p + i, packed[i]);
+            pack(x, p + i, i);
         }
         for (uint32_t channel = 0; channel < layer[OUT]; channel++) {
-            int32_t bias = tml_layer_bias[x->offset + channel], a = bias, b = bias, c = bias, d = bias;
-            for (uint32_t i = 0; i < words; i++) {
-                uint32_t even = even_bytes(*weight), odd = odd_bytes(*weight);
-                weight++;
-                a = multiply_add(packed[0][2 * i + 1], odd, multiply_add(packed[0][2 * i], even, a));
-                b = multiply_add(packed[1][2 * i + 1], odd, multiply_add(packed[1][2 * i], even, b));
-                c = multiply_add(packed[2][2 * i + 1], odd, multiply_add(packed[2][2 * i], even, c));
-                d = multiply_add(packed[3][2 * i + 1], odd, multiply_add(packed[3][2 * i], even, d));
-            }
-            const int32_t sums[GROUP] = {a, b, c, d};
+            int32_t sums[GROUP];
+            dot(x->weights + channel * words, words, tml_layer_bias[x->offset + channel], sums);
             for (uint32_t i = 0; i < count; i++) {
                 put(sums[i], p + i, channel, x, layer, out);
             }
