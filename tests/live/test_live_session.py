@@ -665,7 +665,7 @@ def test_leave_one_out_is_that_of_scikit_learn():
     y = np.arange(40) % 3
     X = (rng.normal(size=(40, 5)) + y[:, None]).astype(np.float32)
     theirs = cross_val_score(KNeighborsClassifier(1), X, y, cv=LeaveOneOut()).mean()
-    assert leave_one_out(X, y) == pytest.approx(theirs)
+    assert np.mean(leave_one_out(X, y) == y) == pytest.approx(theirs)
 
 
 def write_clip(path, clip, rate):
@@ -679,7 +679,8 @@ def write_clip(path, clip, rate):
 def test_the_exported_project_answers_as_python_does(drifted, tmp_path, capsys):
     session, _ = drifted
     (tmp_path / "session.zip").write_bytes(session.save())
-    arguments = ["export", "--board", "stm32f401", "--model", str(tmp_path / "session.zip"), "--sample-rate", "4410"]
+    arguments = ["export", "--board", "stm32f401", "--model", str(tmp_path / "session.zip"), "--sample-rate", "4410",
+                 "--front-end", "clip"]  # fmt: skip
     assert main([*arguments, "--out", str(tmp_path / "project"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["classes"] == ["fall", "low", "rise"]
@@ -687,7 +688,7 @@ def test_the_exported_project_answers_as_python_does(drifted, tmp_path, capsys):
     assert "paper's filter" in found["remark"]
     assert sum(found["samples_per_class"].values()) == found["stored"]
     make(tmp_path / "project", "check")
-    project = session_project(session, "stm32f401", "hybrid", sample_rate=4_410)
+    project = session_project(session, "stm32f401", "hybrid", "clip", sample_rate=4_410)
     assert project.stored == found["stored"]
     takes = list(session.labels())
     extractor = Extractor.at_rate(4_410)
@@ -708,7 +709,7 @@ def test_the_exported_project_answers_as_python_does(drifted, tmp_path, capsys):
 def test_the_exported_test_alarms_with_the_sessions_settings(tmp_path):
     """Labels swap: the device's Active alarms as Python's does, its margin and likelihood included."""
     session, rng = taught(each=2)
-    project = session_project(session, "stm32h743", "active", sample_rate=4_410, store="float32")
+    project = session_project(session, "stm32h743", "active", "clip", sample_rate=4_410, store="float32")
     make(project.firmware.write(tmp_path / "c"), "host")
     said = [session.words[i % 3] for i in range(40)]
     truth = [w if i < 16 or w == "rise" else {"low": "fall", "fall": "low"}[w] for i, w in enumerate(said)]
@@ -746,7 +747,7 @@ def test_a_word_that_was_forgotten_is_told_and_the_project_written():
     session, rng = taught(each=2)
     words = ["low", "rise"] * 8 + ["rise", "low"] * 12
     run(session, rng, words, ["low", "rise"] * 20)  # from the 17th on the two have changed places
-    project = session_project(session, "stm32h743", "hybrid", sample_rate=4_410)
+    project = session_project(session, "stm32h743", "hybrid", "clip", sample_rate=4_410)
     assert project.firmware.samples_per_class["fall"] == 0
     assert "no “fall” (forgotten, or not met yet" in project.remark
 

@@ -833,7 +833,7 @@ def test_a_session_whose_extractor_is_missing_here_opens_with_a_message(monkeypa
 
 
 def test_the_stm32_export_names_the_extractor_of_the_board_before_it_is_made():
-    assert any("The board always uses the paper's filter" in caption.value for caption in taught().caption)
+    assert any("The board hears words with the page's extractor" in caption.value for caption in taught().caption)
 
 
 def test_an_opened_session_leads_to_the_step_where_it_was_left():
