@@ -174,6 +174,7 @@ def notebooks(folder: Path) -> None:
         title = next(line for cell in book.cells for line in cell.source.splitlines() if line.startswith("# "))[2:]
         body, _ = exporter.from_notebook_node(book)
         body = re.sub(r"<script\b.*?</script>", "", body, flags=re.S)  # the figures are pictures
+        body = re.sub(r'<a class="anchor-link".*?</a>', "", body)
         body = re.sub(r'href="([\w-]+)\.ipynb"', r'href="\1.html"', body)
         write(folder, f"notebooks/{path.stem}", title, body)
         entries.append((path.stem, title))
