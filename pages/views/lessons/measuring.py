@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pages.views.lessons.lesson import Settings
-from tmlcd_core.learners import Trace
+
+if TYPE_CHECKING:
+    from tmlcd_core.learners import Trace  # takes seconds to import
 
 NAMES = {
     "cit": "Condensing-in-Time", "active": "Active", "hybrid": "Hybrid", "tandem": "Tandem",
@@ -18,7 +20,7 @@ class LessonRun:
     """Run of the Drift lab with the settings of a lesson: its metrics are those that the page shows."""
 
     metrics: dict[str, Any]
-    traces: dict[str, Trace]
+    traces: "dict[str, Trace]"
     y: Any
     change: int
     experiment: Any
