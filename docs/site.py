@@ -176,6 +176,7 @@ def notebooks(folder: Path) -> None:
         body = re.sub(r"<script\b.*?</script>", "", body, flags=re.S)  # the figures are pictures
         body = re.sub(r'<a class="anchor-link".*?</a>', "", body)
         body = re.sub(r'href="([\w-]+)\.ipynb"', r'href="\1.html"', body)
+        body = body.replace('href="README.md"', 'href="../notebooks.html"')
         write(folder, f"notebooks/{path.stem}", title, body)
         entries.append((path.stem, title))
     _list(folder, "notebooks", "Notebooks", entries)
