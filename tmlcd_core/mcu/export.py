@@ -8,6 +8,7 @@ import shlex
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -64,6 +65,7 @@ NO_STREAM = """\
 This project has no samples: create `stream.bin` in the format of `stream.h`, and `expected.txt`, yourself.
 Without them `make check` and `make run` stop with exit code 2."""
 
+MODEL_ID = "0x00000000u"  # replaced by the CRC-32 of config.h with this and model.c
 PACKAGE = "tmlcd-core"  # its name in pyproject.toml
 LICENCES = ("LICENSE", "NOTICE")  # in the wheel's metadata folder, and at the top of the repository
 
@@ -80,8 +82,9 @@ CORE_FLAGS = {
 }
 # Some M7 (STM32F746) have single precision only; software doubles run on all of them.
 ANY_M7 = CORE_FLAGS["cortex-m7"].replace("fpv5-d16", "fpv5-sp-d16")
+SERIAL_SOURCES = ("protocol.c", "nucleo.c", "serial.c")
 ALWAYS = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "report.h", "report.c", "stream.h", "stream.c", "host.c",
-          "firmware.c", "board_io.h", "board_io.c", "startup.c")  # fmt: skip
+          "firmware.c", "board_io.h", "board_io.c", "startup.c", "protocol.h", "nucleo.h", *SERIAL_SOURCES)  # fmt: skip
 FOR_KNN = ("knn.h", "knn.c", "learner.c")
 FOR_TANDEM = ("tandem.c",)
 SOUND_TABLES = {
@@ -291,6 +294,8 @@ def export_firmware(
     files["config.h"] = _config(model, configuration, size, fused, len(labels), detector, offset, scale)
     tables = sound_tables(configuration, extractor, fused) if extractor is not None else {}
     files["model.c"] = _constants(model, configuration, known, tables, offset, scale)
+    model_id = zlib.crc32((files["config.h"] + files["model.c"]).encode())
+    files["config.h"] = files["config.h"].replace(MODEL_ID, f"0x{model_id:08X}u")
     boards = dict(BOARDS) | {device.name: device}
     for b in boards.values():
         files[f"boards/{b.name}.ld"] = _linker_script(b)
@@ -319,7 +324,17 @@ def export_firmware(
     return firmware
 
 
-_NOT_CORE = {"stream.c", "report.c", "host.c", "firmware.c", "board_io.c", "startup.c"}
+_NOT_CORE = {
+    "stream.c",
+    "report.c",
+    "host.c",
+    "firmware.c",
+    "board_io.c",
+    "startup.c",
+    "protocol.c",
+    "serial.c",
+    "nucleo.c",
+}
 
 
 # -- the model -----------------------------------------------------------------------------------
@@ -544,6 +559,7 @@ def _config(
         ("TML_CLASSES", n_classes),
         ("TML_CAPACITY", c.samples),
         ("TML_INITIAL", len(model)),
+        ("TML_MODEL_ID", MODEL_ID),
     ]
     votes = ("sqrt", "uniform", False) if c.learner == "tandem" else (model.k, model.weights, model.condense)
     test = detector or GeneralizedCusum()  # without a test: settings that are in range
@@ -684,7 +700,9 @@ def _board_flags(board: Board) -> str:
     machine = {"stm32f401": "netduinoplus2"}.get(board.name, "none")
     origin = f"FLASH_ORIGIN = 0x{board.flash_origin:08X}"
     flags = ANY_M7 if board.core == "cortex-m7" and board.name not in BOARDS else CORE_FLAGS[board.core]
-    return f"CPU = {flags}\n{origin}\nQEMU_MACHINE = {machine}\n"
+    family = {"stm32f401": "F4", "stm32f767": "F7", "stm32h743": "H7"}.get(board.name)
+    nucleo = f"-DTML_STM32{family} -DTML_BOARD='\"{board.name}\"'" if family else ""
+    return f"CPU = {flags}\n{origin}\nQEMU_MACHINE = {machine}\nNUCLEO = {nucleo}\n"
 
 
 def _readme(firmware: Firmware) -> str:
