@@ -68,7 +68,7 @@ class Twin:
     def _knn(self) -> Any:
         X, labels = stored_samples(self._link)
         s, size = self.settings, int(self.settings["max_size"])
-        votes = {"k": int(s["k"]) or "sqrt", "weights": "distance" if s["by_distance"] else "uniform"}
+        votes: dict[str, Any] = {"k": int(s["k"]) or "sqrt", "weights": "distance" if s["by_distance"] else "uniform"}
         name = LEARNER_CODES[int(s["learner"])]
         learner: Any
         if name == "active":
@@ -102,12 +102,8 @@ class Twin:
         """Let the twin observe x (features,) and compare it with the board's decision."""
         predicted, size, change, statistic = self.observe(x, label)
         same = (predicted, size, change) == (board.prediction, board.size, board.change)
-        # The board has 0 before the first batch, and keeps no statistic after an alarm.
-        near = (
-            change > 0
-            or math.isnan(statistic)
-            or math.isclose(statistic, board.statistic, rel_tol=CLOSE, abs_tol=CLOSE)
-        )
+        # Without a batch since the start or the last alarm, the board has 0; Python has nan or that alarm's value.
+        near = board.statistic == 0 or math.isclose(statistic, board.statistic, rel_tol=CLOSE, abs_tol=CLOSE)
         return Comparison(label, board, predicted, size, change, statistic, same and near)
 
 

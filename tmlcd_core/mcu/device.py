@@ -149,11 +149,13 @@ class HostLibrary:
         An exported project (`Firmware.write`).
     flags
         More compiler flags.
+    sources
+        More source files of the folder.
     """
 
-    def __init__(self, folder: str | Path, flags: tuple[str, ...] = ()):
+    def __init__(self, folder: str | Path, flags: tuple[str, ...] = (), sources: tuple[str, ...] = ()):
         root = Path(folder)
-        sources = _makefile_list(root, "CORE")
+        sources = (*_makefile_list(root, "CORE"), *sources)
         library = root / "libtmlcd.so"
         options = ["-std=c99", "-O2", *STRICT, "-ffp-contract=off", "-shared", "-fPIC", *flags]
         _compile([*host_compiler(), *options, *sources, "-o", library.name], root)

@@ -216,9 +216,13 @@ class BoardLink:
                 f"The firmware at {self.name} has version {found[:1].hex() or 'none'} of the serial protocol, not "
                 f"{VERSION:02x}: export and flash it again"
             )
-        v, learner, store, *rest = _HELLO.unpack(found[: _HELLO.size])
-        names = LEARNER_CODES[learner], STORE_NAMES[store]
-        self.info = BoardInfo(v, *names, *rest, found[_HELLO.size :].decode("ascii", "replace"))
+        version, learner, store, front_end, *numbers = _HELLO.unpack(found[: _HELLO.size])
+        d, n_classes, capacity, payload, rate, model, clock, now = numbers
+        name = found[_HELLO.size :].decode("ascii", "replace")
+        self.info = BoardInfo(
+            version, LEARNER_CODES[learner], STORE_NAMES[store], front_end, d, n_classes, capacity, payload, rate,
+            model, clock, now, name,
+        )  # fmt: skip
         return self.info
 
     def class_names(self) -> tuple[str, ...]:

@@ -11,10 +11,12 @@ from typing import Self
 
 from tmlcd_core.errors import BoardError
 from tmlcd_core.mcu.boards import BOARDS
+from tmlcd_core.mcu.budget import FirmwareConfiguration
 from tmlcd_core.mcu.device import build_firmware, zig_is_installed
 
 MACHINE = "netduinoplus2"  # an STM32F405: the F401's memory and serial line lie within its own
 BOARD = BOARDS["stm32f401"]
+EXAMPLE = FirmwareConfiguration(4_410, 128, 128, layout="streamed", store="uint8")  # a model to try
 SHIFT = 3  # an instruction takes 2^SHIFT ns of the emulated time
 TICKS_PER_INSTRUCTION = 168e6 * 2**SHIFT * 1e-9  # of the system timer, which runs with the machine's 168 MHz
 START = 30.0  # seconds
@@ -66,7 +68,7 @@ class EmulatedSerialBoard:
         """Switch the board on."""
         self._process = subprocess.Popen(
             ["qemu-system-arm", "-M", MACHINE, "-nographic", "-monitor", "none", "-icount", f"shift={SHIFT}",
-             "-serial", "null", "-serial", f"tcp:127.0.0.1:{self._number},server=on,wait=off",
+             "-serial", "null", "-serial", f"tcp:127.0.0.1:{self._number},server=on,wait=off,nodelay=on",
              "-kernel", str(self._elf)],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         )  # fmt: skip
