@@ -85,10 +85,11 @@ class Tandem:
         n = len(self.slots)
         self.F, self.A = np.zeros((2, n, X0.shape[1]), f32)
         self.bF, self.bA = np.zeros((2, n), f32)
+        self.M = np.eye(n, dtype=f32)  # shares of the true classes (columns) where the product b named the row
         self.rows = np.empty((2 * self.capacity, X0.shape[1]), np.uint8)  # T is [first:last], moved up now and then
         self.codes = np.empty(2 * self.capacity, int)
         self.first = self.last = 0
-        self.L = np.zeros(8, f32)
+        self.L = np.zeros(6, f32)
         self.n = 0
         for x, y in zip(X0, y0, strict=True):
             self.step(x, y)
@@ -96,7 +97,7 @@ class Tandem:
     @property
     def capacity(self) -> int:
         d, n = self.F.shape[1], len(self.slots)
-        return (self.budget - 4 * d - 8 * n * (d + 1) - 52) // (d + 2)
+        return (self.budget - 4 * d - 8 * n * (d + 1) - 4 * n * n - 44) // (d + 2)
 
     @property
     def T(self) -> NDArray[np.uint8]:
@@ -114,7 +115,7 @@ class Tandem:
         start = max(len(squared) - newest, 0)
         nearest = start + squared[start:].argsort(kind="stable")[:5]
         votes = np.zeros(len(self.slots), f32)
-        np.add.at(votes, self.codes[self.first + nearest], f32(1) / np.maximum(squared[nearest], 1).astype(f32))
+        np.add.at(votes, self.codes[self.first + nearest], f32(1))
         return self.normalised(votes)
 
     def step(self, x: NDArray, y: Any = None) -> Any:
@@ -122,31 +123,36 @@ class Tandem:
         n, cap = len(self.slots), self.capacity
         xc = x - self.mean
         q = np.clip((x - self.low) * self.levels + f32(0.5), 0, 255).astype(np.uint8)
-        pF = self.softmax(self.use.product(self.F, xc) + self.bF)
         pA = self.softmax(self.use.product(self.A, xc) + self.bA)
         squared = ((self.T.astype(np.int32) - q) ** 2).sum(axis=1)
         v0, v1, v2 = (self.vote(squared, newest) for newest in (cap, cap // 4, cap // 16))
-        both = [(a + f32(0.01)) * (v + f32(0.2)) for a, v in ((pA, v0), (pF, v1), (pF, v2))]
-        experts = np.stack([pF, pA, v0, v1, v2, *(self.normalised(p) for p in both)])
+        b = self.normalised((pA + f32(0.01)) * (v0 + f32(0.2)))
+        r = self.normalised(self.use.total(b * self.M.T))
+        experts = np.stack([pA, v0, b, r, *(self.normalised((r + f32(0.01)) * (v + f32(0.2))) for v in (v1, v2))])
         experts = (experts + f32(0.02)) / (f32(1) + f32(0.02) * f32(n))
         mix = self.use.total((self.use.exp(self.L - self.L.max())[:, None] * experts).T)
         answer = min(zip(-mix, self.slots, strict=True))[1]
         if y is not None:
-            self.learn(xc, q, y, pF, experts)
+            self.learn(xc, q, y, experts)
         return answer
 
-    def learn(self, xc: NDArray, q: NDArray, y: Any, pF: NDArray, experts: NDArray) -> None:
+    def learn(self, xc: NDArray, q: NDArray, y: Any, experts: NDArray) -> None:
         """Learn a sample after its prediction."""
         if y not in self.slots:  # all experts gave it the probability 0
-            nothing = np.full((8, 1), f32(0.02) / (f32(1) + f32(0.02) * f32(len(self.slots))))
-            pF, experts = np.append(pF, f32(0)), np.append(experts, nothing, axis=1)
+            nothing = np.full((6, 1), f32(0.02) / (f32(1) + f32(0.02) * f32(len(self.slots))))
+            experts = np.append(experts, nothing, axis=1)
             self.slots.append(y)
             self.F, self.A = (np.append(W, np.zeros((1, len(xc)), f32), axis=0) for W in (self.F, self.A))
             self.bF, self.bA = (np.append(b, f32(0)) for b in (self.bF, self.bA))
+            self.M = np.pad(self.M, (0, 1))
+            self.M[-1, -1] = 1
         slot = self.slots.index(y)
         self.L = f32(0.98) * self.L + self.use.log(experts[:, slot])
         self.n += 1
-        error = (np.arange(len(self.slots)) == slot).astype(f32) - pF
+        true = (np.arange(len(self.slots)) == slot).astype(f32)
+        named = experts[2].argmax()
+        self.M[named] += f32(0.2) * (true - self.M[named])
+        error = true - self.softmax(self.use.product(self.F, xc) + self.bF)
         norm = self.use.product(xc[None], xc)[0]
         if norm > 0:
             self.F += (f32(0.5) * error / norm)[:, None] * xc
@@ -164,9 +170,9 @@ class Tandem:
 
     @property
     def nbytes(self) -> int:
-        """Bytes stored: layers with biases, mean, ring with labels of two bytes, and 13 scalars."""
-        parts = (self.F, self.A, self.bF, self.bA, self.mean, self.T)
-        return sum(part.nbytes for part in parts) + 2 * len(self.T) + 4 * 13
+        """Bytes stored: layers with biases, mean, confusion matrix, ring with labels of two bytes, and 11 scalars."""
+        parts = (self.F, self.A, self.bF, self.bA, self.M, self.mean, self.T)
+        return sum(part.nbytes for part in parts) + 2 * len(self.T) + 4 * 11
 
 
 def run(X0: NDArray, y0: NDArray, X: NDArray, y: Any, budget: int, arithmetic: Arithmetic = PORTABLE) -> NDArray:

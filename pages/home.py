@@ -6,17 +6,15 @@ from pages.classroom import invitation
 from pages.components.player import player
 from pages.shell.navigation import page_cards
 from pages.shell.url_widgets import faults_as_messages
+from tmlcd_core.start import START
 from tmlcd_core.viz import showcase
 from tmlcd_core.viz.player import PlayerRun
-
-# Query parameters that open the shown run in the Drift lab.
-SAME_RUN = {"drift": "labels-swapped", "per_class": "750", "seed": "1"}
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def shipped_run() -> PlayerRun:
     """Return the stored run of the page."""
-    return showcase.load()
+    return showcase.load_showcase()
 
 
 st.title("Tiny machine learning for concept drift")
@@ -33,6 +31,6 @@ st.page_link(
     "pages/drift_lab.py",
     label="Open this run in the Drift lab and change it",
     icon=":material/arrow_forward:",
-    query_params=SAME_RUN,
+    query_params=START,
 )
 page_cards()

@@ -53,7 +53,7 @@ def memory(text: str, _c: FirmwareConfiguration, _boards: list[Board]) -> None:
         table(viz.budget_table(budget(_c)), "Bytes")
     with right:
         bars = ram_bars(_c, _boards)
-        st.plotly_chart(viz.ram_figure(bars), key="ram-bars", config=CONFIG, alt=viz.in_words(bars))
+        st.plotly_chart(viz.ram_figure(bars), key="ram-bars", config=CONFIG, alt=viz.bars_in_words(bars))
     table(viz.fit_table(what_fits(_c, _boards)), "RAM", "Bytes free", "Largest |T|")
     flash = flash_bytes(_c, fused=_c.layout != "paper")
     st.caption(f"Flash: at most {viz.in_kb(flash)} for code, tables and the initial training set T.")

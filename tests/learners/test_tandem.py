@@ -49,9 +49,10 @@ def test_equals_the_transcription_bit_for_bit(name, rows):
     np.testing.assert_array_equal(trace.predictions, [slow.step(x, label) for x, label in zip(X, y, strict=True)])
     state = model._state
     for ours, theirs in zip(
-        (*state.weights, *state.biases, state.evidence, state.rows[model._order()], model.labels_, state.mean),
-        (slow.F, slow.A, slow.bF, slow.bA, slow.L, slow.T, np.array(slow.slots)[slow.codes[slow.first : slow.last]],
-         slow.mean), strict=True,
+        (*state.weights, *state.biases, state.confusion, state.evidence, state.mean, state.rows[model._order()],
+         model.labels_),
+        (slow.F, slow.A, slow.bF, slow.bA, slow.M, slow.L, slow.mean, slow.T,
+         np.array(slow.slots)[slow.codes[slow.first : slow.last]]), strict=True,
     ):  # fmt: skip
         np.testing.assert_array_equal(ours, theirs)
     assert model.memory_bytes() - slow.nbytes == (len(state.rows) - len(model)) * (X0.shape[1] + 2)
@@ -177,7 +178,7 @@ def test_the_budget_is_kept_while_classes_appear(d):
         rows.append(len(model._state.rows))
     assert len(set(rows)) == 6 and rows == sorted(rows, reverse=True)
     d, classes = model.n_features_in_, 6
-    assert model.memory_bytes() == 4 * d + 8 * classes * (d + 1) + rows[-1] * (d + 2) + 52
+    assert model.memory_bytes() == 4 * d + 8 * classes * (d + 1) + 4 * classes**2 + rows[-1] * (d + 2) + 44
 
 
 def test_max_size_counts_samples_of_the_paper():
@@ -321,3 +322,14 @@ def test_the_registry_gives_it_the_bytes_of_the_initial_samples_but_at_least_fif
     assert make_learner("tandem", 300).max_size == 300
     assert make_learner("tandem", 10).max_size == 50
     assert make_learner("tandem", 300, changed={"gap": 0.1}).detector.direction == "down"
+
+
+def test_a_swap_of_labels_is_followed_within_a_few_samples():
+    """Layers and ring still tell the classes apart; the confusion matrix learns their new names."""
+    X0, y0, X, y = gaussian_stream(n0=100, n=1000, d=100, classes=2, separation=0.5, change=500)
+    model = Tandem(50).fit(X0, y0)
+    hits = model.run(X, y).predictions == y
+    window = IncrementalKNN(max_size=50, k=5).fit(X0, y0).run(X, y).predictions == y
+    assert hits[:500].mean() > 0.95
+    assert hits[506:530].mean() > 0.9 and window[506:530].mean() < 0.6
+    np.testing.assert_allclose(model._state.confusion.sum(axis=1), 1, rtol=1e-5)

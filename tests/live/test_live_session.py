@@ -33,7 +33,7 @@ from tmlcd_core.live.drifts import spoken_for
 from tmlcd_core.live.expectations import measured
 from tmlcd_core.live.project import leave_one_out
 from tmlcd_core.mcu.device import make
-from tmlcd_core.viz.live import in_words, live_figure, thumbnail
+from tmlcd_core.viz.live import curves_in_words, live_figure, thumbnail
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -625,9 +625,9 @@ def test_the_figure_marks_drift_alarm_and_change_point(drifted):
     marks = {trace.name: trace.x[0] for trace in figure.data if trace.mode == "markers"}
     assert marks["alarm of Active"] == curves["active"].alarms[-1] + 1
     assert any(shape.x0 == 30.5 for shape in figure.layout.shapes)
-    assert f"alarm at answer {curves['active'].alarms[0] + 1}" in in_words(curves)
+    assert f"alarm at answer {curves['active'].alarms[0] + 1}" in curves_in_words(curves)
     assert live_figure({}).data == ()
-    assert "No answer" in in_words({})
+    assert "No answer" in curves_in_words({})
     picture = thumbnail(session.takes["t1"])
     assert picture.dtype == np.uint8 and picture.ndim == 3 and picture.std() > 10
 

@@ -34,7 +34,7 @@ def test_the_host_build_decides_as_python_does(bytes_, tmp_path):
 
 
 def test_the_state_is_pythons_to_the_last_bit(tmp_path):
-    """Weights and biases of both layers after 300 samples."""
+    """Weights and biases of both layers and the confusion matrix after 300 samples."""
     model = Tandem(max_bytes=2_000, **TEST).fit(X[:START], Y[:START])
     folder = export_firmware(model).write(tmp_path)
     with (folder / "tandem.c").open("a") as file:
@@ -44,9 +44,10 @@ def test_the_state_is_pythons_to_the_last_bit(tmp_path):
         library.observe(x, y)
         model.observe(x, y)
     library._c.layers_in_c.restype = ctypes.POINTER(ctypes.c_float)
-    weights = np.ctypeslib.as_array(library._c.layers_in_c(), (2 * 3 * 13,))
+    weights = np.ctypeslib.as_array(library._c.layers_in_c(), (2 * 3 * 13 + 9,))
     assert np.array_equal(weights[: 2 * 3 * 12].reshape(2, 3, 12), model._state.weights)
-    assert np.array_equal(weights[2 * 3 * 12 :].reshape(2, 3), model._state.biases)
+    assert np.array_equal(weights[2 * 3 * 12 : 2 * 3 * 13].reshape(2, 3), model._state.biases)
+    assert np.array_equal(weights[2 * 3 * 13 :].reshape(3, 3), model._state.confusion)
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e18, 1e25])
@@ -107,7 +108,7 @@ def test_the_budget_is_tandems_own_count_without_the_mean():
     c = FirmwareConfiguration(vector=192, samples=300, learner="tandem", classes=5, store="float32")
     assert c.store == "uint8"
     rows = {r.name: r.bytes for r in budget(c).rows}
-    state = rows["Ring of samples T"] + rows["Layers F and A"] + 52
+    state = rows["Ring of samples T"] + rows["Layers F and A"] + rows["Confusion matrix"] + 44
     assert state == needed_bytes(192, 5, 300) - 4 * 192
     assert largest_store(c, F401) > 300
-    assert math.isclose(flash_bytes(c, False), 20_480 + 300 * 193 + 8 * 5 * 193 + 4 * 192)
+    assert math.isclose(flash_bytes(c, False), 20_480 + 300 * 193 + 8 * 5 * 193 + 4 * 25 + 4 * 192)

@@ -21,6 +21,7 @@ PACKAGE = ROOT / "tmlcd_core"
 # Higher layers may import lower ones (design, "The layers"); what is not listed is below them all.
 LAYERS = [
     "cli",
+    "web",
     "capymoa",
     "river",
     "viz",

@@ -27,7 +27,7 @@ from tmlcd_core.streams.feature_pools import FeaturePool, SourcePool, pack_pool
 from tmlcd_core.streams.foreign import foreign_recording, is_foreign, is_generator
 from tmlcd_core.streams.recordings import INITIAL, ORDERS, FolderRecording, Recording
 from tmlcd_core.streams.scenario import TRAIN, VERY_NOISY, Scenario
-from tmlcd_core.streams.sizes import Fit, fitting_scenario
+from tmlcd_core.streams.sizes import FittedScenario, fitting_scenario
 from tmlcd_core.streams.stream import Stream, compose, order_labels
 from tmlcd_core.streams.tables import SCALES, TableRecording
 from tmlcd_core.validation import one_of, real_number, whole_number
@@ -250,12 +250,12 @@ class Experiment:
         """Return the scenario with its classes drawn; `usable` overrides the number of media of some classes."""
         return self.fit(feature_pool, usable).scenario
 
-    def fit(self, feature_pool: FeaturePool, usable: Mapping[str, int] | None = None) -> Fit:
-        """Return the `Fit`: the scenario of `drawn`, and the class that limits the length of the stream, if any."""
+    def fit(self, feature_pool: FeaturePool, usable: Mapping[str, int] | None = None) -> FittedScenario:
+        """Return the `FittedScenario`: the scenario of `drawn`, and the class that limits its length, if any."""
         if isinstance(feature_pool, Recording):
-            return Fit(feature_pool.scenario())
+            return FittedScenario(feature_pool.scenario())
         if self.scenario is not None:
-            return Fit(self.scenario.complete(feature_pool.classes, self.seed))
+            return FittedScenario(self.scenario.complete(feature_pool.classes, self.seed))
         words, new = self.words, self.new
         if self.data == PACK and not words:  # the pack is made for a change of its first word into its last
             words, new = feature_pool.classes[:-1][: self.classes], new or feature_pool.classes[-1]

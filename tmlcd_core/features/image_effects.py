@@ -15,7 +15,7 @@ OCCLUDED = 0.6  # of the area
 GREY = 128
 
 
-def add_noise(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
+def add_pixel_noise(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
     """Return the image with Gaussian noise of a standard deviation of up to NOISE_SD."""
     return _rounded(image + NOISE_SD * strength * rng.standard_normal(image.shape))
 

@@ -33,15 +33,17 @@ class Tandem(ComparisonLearner):
 
     A linear layer F learns by normalised gradient steps; a second layer A is the running average of F. The ring stores
     the newest samples with one byte per feature; the 5 nearest rows among all, in the newest quarter and in the newest
-    sixteenth of the ring vote with 1/squared distance. Both layers, the three votes and three products of a layer and
-    a vote are eight experts. Each is weighted by its likelihood on recent labels, discounted by 0.98 per sample: after
-    a drift, the weight moves to the experts that forget faster, without a detector. A CUSUM test reports alarms and
-    change points in the trace, but never changes the learner.
+    sixteenth of the ring vote. A, the vote of all rows and their product are experts; so is the product renamed by a
+    confusion matrix of the last samples, which follows a swap of labels within a few samples, alone and multiplied by
+    the vote of each smaller window. Each expert is weighted by its likelihood on recent labels, discounted by 0.98 per
+    sample: after a drift, the weight moves to the experts that forget faster, without a detector. A CUSUM test reports
+    alarms and change points in the trace, but never changes the learner.
 
-    With d features, C classes seen and R rows it needs 4 d + 8 C (d + 1) + R (d + 2) + 52 bytes: mean of the initial
-    samples, two layers with biases, rows with labels, and scalars. R is as large as the budget allows. A class that
-    appears later gets its rows of F and A in place of the oldest rows of the ring. Features are coded from the lowest
-    (0) to the highest (255) feature of the initial samples; values outside this range are clipped in the ring.
+    With d features, C classes seen and R rows it needs 4 d + 8 C (d + 1) + 4 C² + R (d + 2) + 44 bytes: mean of the
+    initial samples, two layers with biases, confusion matrix, rows with labels, and scalars. R is as large as the
+    budget allows. A class that appears later gets its rows of F and A in place of the oldest rows of the ring. Features
+    are coded from the lowest (0) to the highest (255) feature of the initial samples; values outside this range are
+    clipped in the ring.
 
     Parameters
     ----------
@@ -138,6 +140,7 @@ class Tandem(ComparisonLearner):
             mean=np.empty(d, np.float32),
             weights=np.zeros((LAYERS, n, d), np.float32),
             biases=np.zeros((LAYERS, n), np.float32),
+            confusion=np.eye(n, dtype=np.float32),
             rows=np.zeros((capacity, d), np.uint8),
             labels=np.zeros(capacity, np.uint16),
             evidence=np.zeros(kernels.EXPERTS, np.float32),
@@ -160,7 +163,8 @@ class Tandem(ComparisonLearner):
         return kernels.Answers(
             centred=np.empty(d, np.float32),
             coded=np.empty(d, np.int16),
-            layers=np.empty((LAYERS, room), np.float32),
+            layer=np.empty(room, np.float32),
+            votes=np.empty(room, np.float32),
             experts=np.empty((kernels.EXPERTS, room), np.float32),
             mix=np.empty(room, np.float32),
             distances=np.empty(len(self._state.rows), np.int32),
@@ -195,6 +199,8 @@ class Tandem(ComparisonLearner):
         size = min(len(self), capacity)
         newest = self._order()[len(self) - size :]
         more_d, more_n = n_features - self.n_features_in_, n_classes - state.biases.shape[1]
+        confusion = np.eye(n_classes, dtype=np.float32)
+        confusion[: len(state.confusion), : len(state.confusion)] = state.confusion
         rows = np.zeros((capacity, n_features), np.uint8)
         if more_d:
             zero = np.empty(1, np.int16)
@@ -205,6 +211,7 @@ class Tandem(ComparisonLearner):
             mean=np.pad(state.mean, (0, more_d)),
             weights=np.pad(state.weights, ((0, 0), (0, more_n), (0, more_d))),
             biases=np.pad(state.biases, ((0, 0), (0, more_n))),
+            confusion=confusion,
             rows=rows,
             labels=np.pad(state.labels[newest], (0, capacity - size)),
             counts=np.array([state.counts[kernels.N_LEARNED], 0, size], np.int32),
@@ -369,7 +376,7 @@ def needed_bytes(n_features: int, n_classes: int, rows: int) -> int:
     """Return the bytes of a Tandem with so many features, classes and rows.
 
     >>> needed_bytes(715, 5, 156)
-    143404
+    143496
     """
     layers = LAYERS * n_classes * (n_features + 1) * 4
-    return 4 * n_features + layers + rows * row_bytes(n_features) + SCALAR_BYTES
+    return 4 * n_features + layers + 4 * n_classes**2 + rows * row_bytes(n_features) + SCALAR_BYTES

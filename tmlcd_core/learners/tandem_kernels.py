@@ -1,4 +1,4 @@
-"""Compiled inner loops of Tandem: two linear layers, three votes of stored bytes, and the mix of eight experts.
+"""Compiled inner loops of Tandem: two linear layers, three votes of stored bytes, and the mix of six experts.
 
 Every number is the same on every machine, and in a C version with single-precision arithmetic: distances are integers;
 sums of float32 have one fixed order; `exp` and `log` are written out in basic operations; nothing is reassociated or
@@ -17,10 +17,11 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 DONE, NEW_CLASS = 0, 1  # why `advance` returned
-F, A = 0, 1  # the fast layer and its running average: rows of `weights`, `biases` and `Answers.layers`
+F, A = 0, 1  # the fast layer and its running average: rows of `weights` and `biases`
 N_LEARNED, HEAD, SIZE = 0, 1, 2  # indices of `counts`
 LOW, LEVELS = 0, 1  # indices of `scale`
-EXPERTS = 8
+AVERAGE, VOTE, BOTH, RENAMED, RENAMED_QUARTER, RENAMED_NEWEST = range(6)  # the experts: rows of `Answers.experts`
+EXPERTS = 6
 K = 5  # neighbours in each vote
 WINDOWS = (1, 4, 16)  # the votes ask all rows, the newest quarter, the newest sixteenth of the capacity
 LANES = 16  # partial sums of a dot product
@@ -32,6 +33,7 @@ STEP = np.float32(0.5)  # of F, divided by |x|^2
 BIAS_STEP = np.float32(0.05)
 LEAST_AVERAGING = np.float32(0.01)  # of A: a memory of about 100 samples
 DISCOUNT = np.float32(0.98)  # of the experts' log-likelihoods: a memory of about 50 samples
+CONFUSION_STEP = np.float32(0.2)  # of a row of the confusion matrix: a memory of about 5 samples
 FLOOR = np.float32(0.02)  # added to each probability of an expert
 LAYER_FLOOR, VOTE_FLOOR = np.float32(0.01), np.float32(0.2)  # added before a layer and a vote are multiplied
 LARGEST_OUTPUT = np.float32(1e4)  # of a layer
@@ -62,9 +64,10 @@ class State(NamedTuple):
     mean: NDArray  # float32 (d,): of the initial samples
     weights: NDArray  # float32 (2, C, d): layers F and A
     biases: NDArray  # float32 (2, C)
+    confusion: NDArray  # float32 (C, C): recent shares of the true classes where expert BOTH named the row
     rows: NDArray  # uint8 (capacity, d): ring of the newest samples
     labels: NDArray  # uint16 (capacity,): class slots of the rows
-    evidence: NDArray  # float32 (8,): discounted log-likelihood of each expert
+    evidence: NDArray  # float32 (6,): discounted log-likelihood of each expert
     scale: NDArray  # float32 (2,): lowest feature, levels of a byte per unit
     counts: NDArray  # int32 (3,): samples learned (at most LONGEST_COUNT), oldest row, number of rows
 
@@ -74,8 +77,9 @@ class Answers(NamedTuple):
 
     centred: NDArray  # float32 (d,): sample minus mean
     coded: NDArray  # int16 (d,): sample as a row, 0 to 255
-    layers: NDArray  # float32 (2, room): probabilities of the classes from F and A
-    experts: NDArray  # float32 (8, room)
+    layer: NDArray  # float32 (room,): probabilities of the classes from one layer
+    votes: NDArray  # float32 (room,): of one window
+    experts: NDArray  # float32 (6, room)
     mix: NDArray  # float32 (room,)
     distances: NDArray  # int32 (capacity,): squared, of the rows from the oldest on
     near: NDArray  # int32 (3, K): squared distances of the nearest rows, nearest first
@@ -231,7 +235,7 @@ def _normalise(values: NDArray, n: int) -> None:
 @njit(cache=True, error_model="numpy")
 def _ask_layer(layer: int, usable: bool, state: State, answers: Answers) -> None:
     """Softmax of one layer: a sample that is too far away for float32 counts only the biases."""
-    out = answers.layers[layer]
+    out = answers.layer
     n = state.biases.shape[1]
     highest = -LARGEST
     for c in range(n):
@@ -248,14 +252,14 @@ def _ask_layer(layer: int, usable: bool, state: State, answers: Answers) -> None
 
 @njit(cache=True, error_model="numpy")
 def _vote(window: int, state: State, answers: Answers, out: NDArray) -> None:
-    """Votes 1/squared distance of the nearest rows of a window, normalised; a distance of 0 counts as 1."""
+    """Shares of the classes among the nearest rows of a window."""
     n, capacity = state.biases.shape[1], state.rows.shape[0]
     out[:n] = ZERO
     for j in range(K):
         place = answers.voters[window, j]
         if place >= 0:
             label = state.labels[(state.counts[HEAD] + place) % capacity]
-            out[label] += ONE / np.float32(max(answers.near[window, j], 1))
+            out[label] += ONE
     _normalise(out, n)
 
 
@@ -263,6 +267,17 @@ def _vote(window: int, state: State, answers: Answers, out: NDArray) -> None:
 def _multiply(layer: NDArray, vote: NDArray, n: int, out: NDArray) -> None:
     for c in range(n):
         out[c] = (layer[c] + LAYER_FLOOR) * (vote[c] + VOTE_FLOOR)
+    _normalise(out, n)
+
+
+@njit(cache=True, error_model="numpy")
+def _rename(named: NDArray, confusion: NDArray, n: int, out: NDArray) -> None:
+    """Probabilities of the classes if each class that was named means what it recently meant."""
+    for c in range(n):
+        total = ZERO
+        for j in range(n):
+            total += named[j] * confusion[j, c]
+        out[c] = total
     _normalise(out, n)
 
 
@@ -277,16 +292,15 @@ def ask(x: NDArray, state: State, answers: Answers) -> np.float32:
         norm = ZERO
     encode(x, state.scale, answers.coded)
     find_nearest(state, answers)
-    _ask_layer(F, norm > ZERO, state, answers)
     _ask_layer(A, norm > ZERO, state, answers)
-    experts, layers = answers.experts, answers.layers
-    experts[0, :n] = layers[F, :n]
-    experts[1, :n] = layers[A, :n]
-    for window in range(3):
-        _vote(window, state, answers, experts[2 + window])
-    _multiply(layers[A], experts[2], n, experts[5])
-    _multiply(layers[F], experts[3], n, experts[6])
-    _multiply(layers[F], experts[4], n, experts[7])
+    experts = answers.experts
+    experts[AVERAGE, :n] = answers.layer[:n]
+    _vote(0, state, answers, experts[VOTE])
+    _multiply(experts[AVERAGE], experts[VOTE], n, experts[BOTH])
+    _rename(experts[BOTH], state.confusion, n, experts[RENAMED])
+    for window, h in ((1, RENAMED_QUARTER), (2, RENAMED_NEWEST)):
+        _vote(window, state, answers, answers.votes)
+        _multiply(experts[RENAMED], answers.votes, n, experts[h])
     best = state.evidence[0]
     for h in range(1, EXPERTS):
         best = max(best, state.evidence[h])
@@ -316,10 +330,18 @@ def learn(label: int, norm: np.float32, state: State, answers: Answers) -> int:
     n, capacity, counts = state.biases.shape[1], state.rows.shape[0], state.counts
     for h in range(EXPERTS):
         state.evidence[h] = DISCOUNT * state.evidence[h] + log(answers.experts[h, label])
+    named = 0
+    for c in range(1, n):
+        if answers.experts[BOTH, c] > answers.experts[BOTH, named]:
+            named = c
+    for c in range(n):
+        truth = ONE if c == label else ZERO
+        state.confusion[named, c] += CONFUSION_STEP * (truth - state.confusion[named, c])
+    _ask_layer(F, norm > ZERO, state, answers)
     counts[N_LEARNED] = min(counts[N_LEARNED] + 1, LONGEST_COUNT)
     rate = max(LEAST_AVERAGING, ONE / np.float32(counts[N_LEARNED]))
     for c in range(n):
-        error = (ONE if c == label else ZERO) - answers.layers[F, c]
+        error = (ONE if c == label else ZERO) - answers.layer[c]
         step = STEP * error / norm if norm > ZERO else ZERO
         fast, average = state.weights[F, c], state.weights[A, c]
         for i in range(fast.shape[0]):
@@ -351,7 +373,6 @@ def advance(X: NDArray, i: int, pending: np.float32, state: State, answers: Answ
             n = state.biases.shape[1]
             record.predictions[i] = choose(answers.mix, record.codes, n)
             if label == n:
-                answers.layers[F, n] = ZERO
                 for h in range(EXPERTS):
                     answers.experts[h, n] = FLOOR / (ONE + FLOOR * np.float32(n))
                 return i, NEW_CLASS, norm

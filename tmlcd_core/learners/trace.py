@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tmlcd_core.learners.membership import Membership
+
 
 class Memory(NamedTuple):
     """Memory of a learner on the device: samples of T and W of equal size, and what it holds besides."""
@@ -33,6 +35,7 @@ class Trace:
     change_points: NDArray[np.int64]  # index of the first sample of the new concept, as estimated at each alarm
     accuracies_after: NDArray[np.float64]  # accuracy after the change, as estimated at each alarm; nan if not estimated
     memory: Memory | None = None  # None if the learner does not say
+    membership: Membership | None = None  # T over time, for the first run after `fit` of a kNN
 
     def __len__(self) -> int:
         return len(self.predictions)

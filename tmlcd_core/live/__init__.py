@@ -12,13 +12,13 @@ from tmlcd_core.live.session import (
     clean_name,
     warm_up,
 )
-from tmlcd_core.live.settings import LEARNERS, RANGES, LiveSettings
+from tmlcd_core.live.settings import LIVE_LEARNERS, RANGES, LiveSettings
 
 __all__ = [
     "FAULTS",
     "GOOD_START",
-    "LEARNERS",
     "LIVE_DRIFTS",
+    "LIVE_LEARNERS",
     "LONGEST_NAME",
     "MOST_TAKES",
     "MOST_WORDS",

@@ -17,9 +17,9 @@ from tmlcd_core.errors import ConfigError, DataError, TmlcdError
 from tmlcd_core.features.voice import DEFAULT_VOICE, VOICE_EXTRACTORS, Take, VoiceExtractor, open_take
 from tmlcd_core.learners import StreamLearner
 from tmlcd_core.live.answers import Answer, Guide, LiveCurve, Outcome
-from tmlcd_core.live.drifts import describe_drift, heard_through, in_force, named_words
+from tmlcd_core.live.drifts import Event, describe_drift, heard_through, in_force, named_words
 from tmlcd_core.live.odd_takes import find_odd
-from tmlcd_core.live.settings import LEARNERS, LiveSettings
+from tmlcd_core.live.settings import LIVE_LEARNERS, LiveSettings
 from tmlcd_core.live.state import LiveLearner
 from tmlcd_core.live.unknown import largest_distance
 
@@ -28,8 +28,6 @@ LONGEST_NAME = 40  # characters
 MOST_TAKES = 300  # 13 MB at 1.4 s each
 MOST_DRIFTS = 200
 GOOD_START = 3  # takes per word for a useful accuracy
-
-Event = dict[str, Any]
 
 
 class LiveSession:
@@ -69,7 +67,7 @@ class LiveSession:
         self,
         words: Sequence[str],
         extractor: str = DEFAULT_VOICE,
-        learners: Sequence[str] = LEARNERS,
+        learners: Sequence[str] = LIVE_LEARNERS,
         settings: LiveSettings | None = None,
         seed: int = 0,
     ) -> None:
@@ -107,8 +105,8 @@ class LiveSession:
             self._X = {}
         if learners is not None:
             chosen = tuple(dict.fromkeys(learners))
-            if not chosen or not set(chosen) <= set(LEARNERS):
-                raise ConfigError(f"learners={learners!r}: choose from {', '.join(LEARNERS)}")
+            if not chosen or not set(chosen) <= set(LIVE_LEARNERS):
+                raise ConfigError(f"learners={learners!r}: choose from {', '.join(LIVE_LEARNERS)}")
             self.learners = chosen
         if settings is not None:
             self.settings = settings

@@ -61,6 +61,7 @@ def tables(model: BoardTandem, codes: NDArray[np.integer]) -> dict[str, NDArray]
         "const float tml_mean[TML_FEATURES]": state.mean,
         "const float tml_initial_weights[2][TML_SEEN][TML_FEATURES]": state.weights,
         "const float tml_initial_biases[2][TML_SEEN]": state.biases,
+        "const float tml_initial_confusion[TML_SEEN][TML_SEEN]": state.confusion,
         "const float tml_initial_evidence[TML_EXPERTS]": state.evidence,
         "const uint8_t tml_initial_codes[TML_SEEN]": codes[model._codes].astype(np.uint8),
     }
@@ -79,7 +80,12 @@ def from_memory(
     The labels are class codes.
     """
     d, n, rows = info.features, info.n_classes, info.capacity
-    floats = [("weights", "<f4", (2, n, d)), ("biases", "<f4", (2, n)), ("evidence", "<f4", (kernels.EXPERTS,))]
+    floats = [
+        ("weights", "<f4", (2, n, d)),
+        ("biases", "<f4", (2, n)),
+        ("confusion", "<f4", (n, n)),
+        ("evidence", "<f4", (kernels.EXPERTS,)),
+    ]
     bytes_ = [("labels", "<u2", (rows,)), ("codes", "u1", (n,)), ("rows", "u1", (rows, d))]
     kinds = [*floats, ("counts", "<u4", (4,)), *bytes_]
     found = np.frombuffer(memory, np.dtype(kinds), 1)[0]
@@ -94,6 +100,7 @@ def from_memory(
         mean=mean.copy(),
         weights=found["weights"][:, :seen].copy(),
         biases=found["biases"][:, :seen].copy(),
+        confusion=found["confusion"][:seen, :seen].copy(),
         rows=found["rows"].copy(),
         labels=found["labels"].copy(),
         evidence=found["evidence"].copy(),

@@ -15,7 +15,7 @@ LAYOUTS = {
     "streamed": "the same plane, filled frame by frame: no second of audio is stored",
 }
 STORE_BYTES = STORAGE_BYTES  # bytes of one feature in T
-LEARNERS = ("hybrid", "cit", "active", "static", "incremental", "tandem")
+BUDGET_LEARNERS = ("hybrid", "cit", "active", "static", "incremental", "tandem")
 
 TAPS = 7 * 7 * 3  # weights of one filter of the stem
 MAX_FILTERS = 64  # ResNet-18's first layer
@@ -29,7 +29,7 @@ LINKER_SLACK = 32
 CUSUM_STATE = 1232
 LEARNER_STATE = 8
 SETTINGS = 40
-TANDEM_STATE = 52
+TANDEM_STATE = 44
 SERIAL_STATE = 505  # frames received and sent, clock rates
 SPECTROGRAM_STATE = {"paper": 4, "compact": 4, "streamed": 16}
 # Distance to each sample of T and its rank; for float32 an approximate and an exact distance.
@@ -95,7 +95,7 @@ class FirmwareConfiguration:
             object.__setattr__(self, "vector", whole_number("vector", self.vector, 1, 1_000_000))
         one_of("layout", self.layout, LAYOUTS)
         one_of("store", self.store, STORE_BYTES)
-        one_of("learner", self.learner, LEARNERS)
+        one_of("learner", self.learner, BUDGET_LEARNERS)
         if self.learner == "tandem":
             object.__setattr__(self, "store", "uint8")
 
@@ -212,9 +212,10 @@ def _tandem_rows(c: FirmwareConfiguration) -> list[Row]:
         Row("Ring of samples T", f"{c.samples:,}", c.samples * (d + 2),
             note=f"uint8 features, 16-bit label: {d + 2:,} bytes per sample"),
         Row("Layers F and A", f"2x{n}x{d + 1}", 8 * n * (d + 1), False, "float32 weights and biases of each class"),
+        Row("Confusion matrix", f"{n}x{n}", 4 * n * n, False, "what each class recently meant, float32"),
         *(scratch if c.vector is None else []),
         Row("Query", f"{d}", d, False, "the features in bytes"),
-        Row("Experts", f"10x{n}", 40 * n, False, "probabilities of the two layers and eight experts"),
+        Row("Experts", f"7x{n}", 28 * n, False, "probabilities of the fast layer and six experts"),
         Row("Change test", "100", CUSUM_STATE, False, "a sum and its start for each candidate accuracy"),
         Row("Settings", "", SETTINGS, False, "h, n, ξ: they may change at run time"),
         Row("Learner state", "", TANDEM_STATE + n, False, "clock, ring, evidence of the experts, order of the classes"),
@@ -264,7 +265,7 @@ def flash_bytes(configuration: FirmwareConfiguration, fused: bool) -> int:
     c = configuration
     total = CODE + c.samples * (c.features * STORE_BYTES[c.store] + 1)
     if c.learner == "tandem":
-        total += TANDEM_CODE + 8 * c.classes * (c.features + 1) + 4 * c.features
+        total += TANDEM_CODE + 8 * c.classes * (c.features + 1) + 4 * c.classes**2 + 4 * c.features
     if c.vector is None:
         total += 8 * c.n_fft + 4 * c.filters
         total += c.filters * FUSED_TABLE if fused else 4 * (TAPS * c.filters + 256 * 3)

@@ -41,6 +41,7 @@ from tmlcd_core.mcu.budget import (
     largest_store,
 )
 from tmlcd_core.mcu.check import Check, choose, make_check
+from tmlcd_core.mcu.link import LEARNER_CODES
 from tmlcd_core.mcu.sound import Tables, as_int16, board_features, sound_tables
 
 LEARNER_NAMES: dict[type, str] = {
@@ -545,8 +546,7 @@ def _config(
     kinds = (("front ends", FRONT_END_CODES), ("layouts", LAYOUT_CODES), ("types of T", STORE_CODES))
     for kind, codes in kinds:
         defines += [("", kind), *((code, i) for i, code in enumerate(codes.values()))]
-    learners = ("static", "incremental", "cit", "hybrid", "active", "tandem")
-    defines += [("", "learners"), *((f"TML_{name.upper()}", i) for i, name in enumerate(learners))]
+    defines += [("", "learners"), *((f"TML_{name.upper()}", i) for i, name in enumerate(LEARNER_CODES))]
     defines += [
         ("", "this model"),
         ("TML_AUDIO", int(c.vector is None)),

@@ -96,7 +96,7 @@ def _mark(figure: Any, x: int, text: str, colour: str, symbol: str, curve: LiveC
     )
 
 
-def in_words(curves: Mapping[str, LiveCurve]) -> str:
+def curves_in_words(curves: Mapping[str, LiveCurve]) -> str:
     """Return a text alternative of the figure."""
     looks = styles(curves)
     parts = []

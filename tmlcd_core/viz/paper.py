@@ -119,7 +119,7 @@ def _panel_of(found: Mapping[str, Any]) -> FigurePanel:
     return FigurePanel(found["title"], found["unit"], lines, tuple(found["changes"]), np.array(found["x"], np.int64))
 
 
-def interactive(panels: Sequence[Sequence[FigurePanel]]) -> Any:
+def interactive_panels(panels: Sequence[Sequence[FigurePanel]]) -> Any:
     """Return a Plotly figure with one row per configuration: accuracy on the left, memory on the right."""
     rows = len(panels)
     gap = 0.25 / rows
@@ -145,12 +145,12 @@ def interactive(panels: Sequence[Sequence[FigurePanel]]) -> Any:
 
 def chart(panel: FigurePanel) -> Any:
     """Return a Plotly figure of a single chart with the legend below it, for narrow layouts."""
-    figure = interactive([[panel]])
+    figure = interactive_panels([[panel]])
     legend = {"orientation": "h", "y": -0.12}
     return figure.update_layout(height=CHART, margin={"l": 6, "r": 6, "t": 28, "b": 6}, legend=legend)
 
 
-def in_words(panel: FigurePanel) -> str:
+def panel_in_words(panel: FigurePanel) -> str:
     """Return a text alternative of a chart: first and last value of each line."""
     ends = [
         f"{line.style.name} from {line.curve.mean[~np.isnan(line.curve.mean)][0]:.3g} to {line.curve.mean[-1]:.3g}"
@@ -185,7 +185,7 @@ def _traces(x: NDArray[np.int64], line: Line, in_legend: bool) -> list[Part]:
     return [band, curve]
 
 
-def printable(panels: Sequence[Pair]) -> Any:
+def printed_panels(panels: Sequence[Pair]) -> Any:
     """Return the panels as a Matplotlib figure."""
     require("matplotlib")
     from matplotlib.figure import Figure
@@ -221,8 +221,10 @@ def write_figure(folder: Path, name: str, panels: Sequence[Pair]) -> list[Path]:
     """Write the figure as `name`.html (self-contained), .png and .svg; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / f"{name}.html"
-    interactive(panels).update_layout(template="plotly_white").write_html(page, include_plotlyjs=True, full_html=True)
-    figure = printable(panels)
+    interactive_panels(panels).update_layout(template="plotly_white").write_html(
+        page, include_plotlyjs=True, full_html=True
+    )
+    figure = printed_panels(panels)
     paths = [page]
     for kind in ("png", "svg"):
         paths.append(folder / f"{name}.{kind}")

@@ -16,10 +16,22 @@ from tmlcd_core.datasets.speech import WORDS, SpeechSource
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments import VARIANTS, Experiment
 from tmlcd_core.experiments.experiment import PACK
-from tmlcd_core.experiments.link import FOLDER, OLD_LABELS, OTHER, TABLE, TABLE_UPLOAD, UPLOAD, fields_of_parameters
+from tmlcd_core.experiments.link import (
+    FOLDER,
+    NAMES,
+    OLD_LABELS,
+    OTHER,
+    TABLE,
+    TABLE_UPLOAD,
+    UPLOAD,
+    fields_of_parameters,
+    has_settings,
+    value_of,
+)
 from tmlcd_core.experiments.variants import CODE
 from tmlcd_core.features import EFFECTS
 from tmlcd_core.learners import LEARNERS, PAPER
+from tmlcd_core.start import START
 from tmlcd_core.streams import DRIFTS
 from tmlcd_core.streams.foreign import is_foreign, river_stream
 from tmlcd_core.streams.scenario import VERY_NOISY
@@ -42,6 +54,7 @@ MOST_CLASSES = {PACK: 3, POINTS: 9}
 MOST_WORDS = 11  # ten classes and one new class
 MOST_SAMPLES = 20_000  # of a recorded stream on this page
 MOST_DELAY = 5000  # samples
+BEGUN = "lab begun"
 AUTOMATIC = 0  # selects the paper's value
 MOST_BYTES = 10**8
 
@@ -63,6 +76,7 @@ class Chosen:
 
 def choose() -> Chosen:
     """Draw the widgets, four above the charts and the rest in the sidebar, and return their values."""
+    _begin()
     offered = {code: title for code, title in DATA.items() if _offered(code)}
     if is_foreign(named := st.query_params.get("data", "")):  # only a link can choose one
         offered[named] = named
@@ -94,6 +108,23 @@ def choose() -> Chosen:
         return Chosen(None, fault=fault)
     except _Waits as what:
         return Chosen(None, waits=str(what))
+
+
+def _begin() -> None:
+    """Start a visit without settings in the address with those of `START`; they then stand in the address."""
+    if st.session_state.get(BEGUN):
+        return
+    st.session_state[BEGUN] = True
+    if not has_settings(st.query_params):
+        reset()
+
+
+def reset() -> None:
+    """Set all settings of the page to those of `START`."""
+    for name in NAMES - {"learners"}:
+        st.session_state.pop(name, None)
+    for name, values in START.items():
+        st.session_state[name] = list(values) if name == "learners" else value_of(values[0])
 
 
 def _classes_and_drift(data: str, asked: Asked) -> None:

@@ -19,7 +19,8 @@ from pages.views.drift_lab.upload import Upload
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments import Experiment
 from tmlcd_core.streams import DRIFTS
-from tmlcd_core.viz.lab import agreement_in_words, figures, run_of, shortage_in_words, trace_csv
+from tmlcd_core.viz.lab import agreement_in_words, figures, picture_of, run_of, shortage_in_words, trace_csv
+from tmlcd_core.viz.player import PlayerRun
 
 PATIENCE = 0.4  # s before progress is shown, to avoid flicker
 GOOD = "lab good"
@@ -33,12 +34,19 @@ FIXES = {
 @st.fragment
 def watch(found: LabRun, title: str, several: Bands | None) -> None:
     """Show the player and the sample at its cursor; moving the cursor reruns only this fragment."""
-    shown = several.shown if several else run_of(title, found.stream, found.traces, threshold_of(found), found.tested)
-    sample = player(shown, "lab", start="begin", autoplay=True, reports=True)
+    shown = several.shown if several else charts_of(found, title)
+    sample = player(shown, "lab", start="begin", autoplay=True, reports=True, tools={"keep": True})
     if sample is not None:
         sample_view(found, min(sample, len(found.stream) - 1))
     else:
         st.caption("Pause, step or drag the slider to see and hear the sample at the cursor.")
+
+
+def charts_of(found: LabRun, title: str) -> PlayerRun:
+    """Return the charts of a run, with its picture."""
+    stream, traces = found.stream, found.traces
+    picture = picture_of(stream, traces, found.settings, found.feature_pool.kind != "vector")
+    return run_of(title, stream, traces, threshold_of(found), found.tested, picture)
 
 
 def threshold_of(found: LabRun) -> float:

@@ -29,17 +29,26 @@ typedef uint8_t tml_label;
     }
 extern tml_settings tml_current;
 
+/* Arrays of one entry per sample of T have this length. In WebAssembly (TML_SIZED_LATER) it is a maximum:
+ * TML_CAPACITY and TML_FEATURES are variables there, and the features of T lie outside the store. */
+#ifndef TML_ROOM
+#define TML_ROOM TML_CAPACITY
+#endif
+
 #if TML_LEARNER == TML_TANDEM
 extern const float tml_mean[TML_FEATURES];                                /* of the first samples */
 extern const float tml_initial_weights[2][TML_SEEN][TML_FEATURES];        /* fast layer, and its average */
 extern const float tml_initial_biases[2][TML_SEEN];
+extern const float tml_initial_confusion[TML_SEEN][TML_SEEN];
 extern const float tml_initial_evidence[TML_EXPERTS];
 extern const uint8_t tml_initial_codes[TML_SEEN];                         /* of the classes, in the layers' order */
 #endif
 
+#if TML_INITIAL > 0
 /* T as it was when the model was exported, oldest first; Tandem's labels are places in its layers. */
 extern const tml_value tml_initial_x[TML_INITIAL][TML_FEATURES];
 extern const uint8_t tml_initial_label[TML_INITIAL];
+#endif
 
 #if TML_AUDIO
 extern const float tml_window[TML_N_FFT];             /* Hann; for int16 audio scaled to full scale = 1 */

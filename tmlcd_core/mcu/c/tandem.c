@@ -6,6 +6,9 @@
 #include "model.h"
 
 enum { FAST, AVERAGE, LAYERS };
+/* The experts: average layer, vote of all rows, their product; the product renamed by the confusion matrix, alone and
+ * multiplied by the votes of the newest quarter and sixteenth. */
+enum { LAYER, VOTE, BOTH, RENAMED, RENAMED_QUARTER, RENAMED_NEWEST };
 
 #define EXPERTS TML_EXPERTS
 #define NEIGHBOURS 5
@@ -18,6 +21,7 @@ enum { FAST, AVERAGE, LAYERS };
 #define BIAS_STEP 0.05f
 #define LEAST_AVERAGING 0.01f      /* of the average layer: a memory of about 100 samples */
 #define DISCOUNT 0.98f             /* of the log-likelihoods: a memory of about 50 samples */
+#define CONFUSION_STEP 0.2f        /* of a row of the confusion matrix: a memory of about 5 samples */
 #define FLOOR 0.02f                /* added to each probability of an expert */
 #define LAYER_FLOOR 0.01f          /* added before a layer and a vote are multiplied */
 #define VOTE_FLOOR 0.2f
@@ -30,6 +34,7 @@ tml_settings tml_current = TML_SETTINGS;
 static struct {
     float weights[LAYERS][TML_CLASSES][TML_FEATURES];
     float biases[LAYERS][TML_CLASSES];
+    float confusion[TML_CLASSES][TML_CLASSES]; /* recent shares of the true classes where BOTH named the row */
     float evidence[EXPERTS];               /* discounted log-likelihood of each expert */
     uint32_t learned, head, size;          /* samples learned; oldest row, rows */
     uint32_t seen;                         /* classes: their rows of the layers are in the order of appearance */
@@ -41,7 +46,7 @@ static tml_cusum test;
 static uint32_t now;
 
 /* The last prediction. */
-static float layers[LAYERS][TML_CLASSES], experts[EXPERTS][TML_CLASSES];
+static float fast_layer[TML_CLASSES], experts[EXPERTS][TML_CLASSES];
 static uint8_t coded[TML_FEATURES];
 
 void tml_reset(void)
@@ -52,6 +57,12 @@ void tml_reset(void)
                 state.weights[layer][c][i] = c < TML_SEEN ? tml_initial_weights[layer][c][i] : 0.0f;
             }
             state.biases[layer][c] = c < TML_SEEN ? tml_initial_biases[layer][c] : 0.0f;
+        }
+    }
+    for (uint32_t j = 0; j < TML_CLASSES; j++) {
+        for (uint32_t c = 0; c < TML_CLASSES; c++) {
+            int known = j < TML_SEEN && c < TML_SEEN;
+            state.confusion[j][c] = known ? tml_initial_confusion[j][c] : j == c ? 1.0f : 0.0f;
         }
     }
     for (uint32_t h = 0; h < EXPERTS; h++) {
@@ -212,9 +223,9 @@ static void normalise(float *values)
     }
 }
 
-static void ask_layer(uint32_t layer, const float *x, int usable)
+static void ask_layer(uint32_t layer, const float *x, int usable, float *out)
 {
-    float *out = layers[layer], highest = -LARGEST;
+    float highest = -LARGEST;
     for (uint32_t c = 0; c < state.seen; c++) {
         float value = usable ? dot(state.weights[layer][c], x) : 0.0f;
         value = SHARPNESS * (value + state.biases[layer][c]);
@@ -236,11 +247,11 @@ static uint32_t place_of(uint32_t i) /* the i-th oldest row */
     return place < TML_CAPACITY ? place : place - TML_CAPACITY;
 }
 
-/* Votes 1/squared distance of the nearest rows: all, the newest quarter, the newest sixteenth of the capacity. Of
- * equally distant rows the older is nearer. */
+/* Votes of the nearest rows: all, the newest quarter, the newest sixteenth of the capacity. Of equally distant rows the
+ * older is nearer. */
 static void ask_rows(void)
 {
-    static const uint32_t parts[WINDOWS] = {1, 4, 16};
+    static const uint32_t parts[WINDOWS] = {1, 4, 16}, votes[WINDOWS] = {VOTE, RENAMED_QUARTER, RENAMED_NEWEST};
     int32_t near[WINDOWS][NEIGHBOURS];
     uint32_t voters[WINDOWS][NEIGHBOURS], found[WINDOWS] = {0};
     for (uint32_t i = 0; i < state.size; i++) {
@@ -260,12 +271,12 @@ static void ask_rows(void)
         }
     }
     for (uint32_t w = 0; w < WINDOWS; w++) {
-        float *out = experts[LAYERS + w];
+        float *out = experts[votes[w]];
         for (uint32_t c = 0; c < state.seen; c++) {
             out[c] = 0.0f;
         }
         for (uint32_t j = 0; j < found[w]; j++) {
-            out[state.labels[place_of(voters[w][j])]] += 1.0f / (float)(near[w][j] > 1 ? near[w][j] : 1);
+            out[state.labels[place_of(voters[w][j])]] += 1.0f;
         }
         normalise(out);
     }
@@ -279,7 +290,19 @@ static void multiply(const float *layer, const float *vote, float *out)
     normalise(out);
 }
 
-/* Predict x: fills layers, experts and coded. Returns the place of the class; *norm is the squared norm of x minus the
+static void rename_classes(void)
+{
+    for (uint32_t c = 0; c < state.seen; c++) {
+        float total = 0.0f;
+        for (uint32_t j = 0; j < state.seen; j++) {
+            total += experts[BOTH][j] * state.confusion[j][c];
+        }
+        experts[RENAMED][c] = total;
+    }
+    normalise(experts[RENAMED]);
+}
+
+/* Predict x: fills experts and coded. Returns the place of the class; *norm is the squared norm of x minus the
  * mean, 0 if it cannot be used. */
 static uint32_t ask(const float *x, float *norm)
 {
@@ -289,15 +312,11 @@ static uint32_t ask(const float *x, float *norm)
     }
     encode(x);
     ask_rows();
-    for (uint32_t layer = 0; layer < LAYERS; layer++) {
-        ask_layer(layer, x, *norm > 0.0f);
-        for (uint32_t c = 0; c < state.seen; c++) {
-            experts[layer][c] = layers[layer][c];
-        }
-    }
-    multiply(layers[AVERAGE], experts[2], experts[5]);
-    multiply(layers[FAST], experts[3], experts[6]);
-    multiply(layers[FAST], experts[4], experts[7]);
+    ask_layer(AVERAGE, x, *norm > 0.0f, experts[LAYER]);
+    multiply(experts[LAYER], experts[VOTE], experts[BOTH]);
+    rename_classes();
+    multiply(experts[RENAMED], experts[RENAMED_QUARTER], experts[RENAMED_QUARTER]);
+    multiply(experts[RENAMED], experts[RENAMED_NEWEST], experts[RENAMED_NEWEST]);
     float best = state.evidence[0], weights[EXPERTS], share = 1.0f + FLOOR * (float)state.seen;
     for (uint32_t h = 1; h < EXPERTS; h++) {
         best = state.evidence[h] > best ? state.evidence[h] : best;
@@ -330,7 +349,6 @@ static uint32_t place_of_class(uint8_t code)
         }
     }
     const uint32_t new = state.seen;
-    layers[FAST][new] = 0.0f;
     for (uint32_t h = 0; h < EXPERTS; h++) {
         experts[h][new] = FLOOR / (1.0f + FLOOR * (float)new);
     }
@@ -345,11 +363,19 @@ static void learn(const float *x, float norm, int32_t code)
     for (uint32_t h = 0; h < EXPERTS; h++) {
         state.evidence[h] = DISCOUNT * state.evidence[h] + logarithm(experts[h][label]);
     }
+    uint32_t named = 0;
+    for (uint32_t c = 1; c < state.seen; c++) {
+        named = experts[BOTH][c] > experts[BOTH][named] ? c : named;
+    }
+    for (uint32_t c = 0; c < state.seen; c++) {
+        state.confusion[named][c] += CONFUSION_STEP * ((c == label ? 1.0f : 0.0f) - state.confusion[named][c]);
+    }
+    ask_layer(FAST, x, norm > 0.0f, fast_layer);
     state.learned += state.learned < LONGEST_COUNT ? 1 : 0;
     float rate = 1.0f / (float)state.learned;
     rate = rate > LEAST_AVERAGING ? rate : LEAST_AVERAGING;
     for (uint32_t c = 0; c < state.seen; c++) {
-        float error = (c == label ? 1.0f : 0.0f) - layers[FAST][c];
+        float error = (c == label ? 1.0f : 0.0f) - fast_layer[c];
         float step = norm > 0.0f ? STEP * error / norm : 0.0f;
         float *fast = state.weights[FAST][c], *average = state.weights[AVERAGE][c];
         int moves = step < 0.0f || step > 0.0f;

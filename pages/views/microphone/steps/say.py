@@ -12,7 +12,7 @@ from pages.views.microphone.step_state import AlarmMessage
 from pages.views.microphone.tab_state import TabState
 from pages.views.microphone.thumbnails import card
 from tmlcd_core.live import Answer, LiveSession, Outcome
-from tmlcd_core.viz.live import in_words, live_figure
+from tmlcd_core.viz.live import curves_in_words, live_figure
 from tmlcd_core.viz.palette import styles
 
 SHOWN = 5  # nearest takes shown
@@ -194,5 +194,5 @@ def curves(tab: TabState) -> None:
     if not found or not any(len(curve.answers) for curve in found.values()):
         st.caption("The curves of accuracy, memory and the CUSUM test appear here after you judge an answer.")
         return
-    st.plotly_chart(live_figure(found), key="mic:curves", config=CONFIG, alt=in_words(found))
+    st.plotly_chart(live_figure(found), key="mic:curves", config=CONFIG, alt=curves_in_words(found))
     st.caption("▼ alarm, × estimated change point, dotted line: start or end of a drift.")
