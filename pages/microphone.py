@@ -2,7 +2,10 @@
 
 import streamlit as st
 
+from pages.views.lessons.panel import lesson_panel
+
 st.title("Microphone")
-with st.spinner("Loading; the first time takes a few seconds …", show_time=False):
-    from pages.views.microphone.page import show  # imports scikit-learn and numba, so after the text
-show()
+if lesson_panel("microphone"):
+    with st.spinner("Loading; the first time takes a few seconds …", show_time=False):
+        from pages.views.microphone.page import show  # imports scikit-learn and numba, so after the text
+    show()
