@@ -38,7 +38,6 @@ def register(commands: Any) -> None:
 
 def _budget(options: argparse.Namespace) -> Report:
     from tmlcd_core.mcu import FULL_RATE_F401, PAPER_CONFIGURATIONS, FirmwareConfiguration, budget, time_rows, what_fits
-
     from tmlcd_core.mcu.board_choices import board_choices
 
     boards = _boards(options)

@@ -263,7 +263,7 @@ class SpeechFrontEnd(FrontEnd):
             ("TML_PACKED", longest_kernel(layers) // 2),
         ]
 
-    def own_tables(self) -> list[Table]:
+    def own_tables(self) -> list[CTable]:
         network = load_int8_network()
         layers = network.layers
         shapes = [
@@ -273,13 +273,13 @@ class SpeechFrontEnd(FrontEnd):
         ]  # fmt: skip
         weights = np.concatenate([layer.weights.ravel() for layer in layers])
         return [
-            Table("const uint16_t tml_layers[TML_LAYERS][8]", np.array(shapes)),
-            Table("const uint32_t tml_weights[TML_WEIGHTS / 4]", weights.view("<u4")),
-            Table("const int32_t tml_layer_bias[TML_CHANNELS]", np.concatenate([layer.bias for layer in layers])),
-            Table("const int32_t tml_positive[TML_CHANNELS]", np.concatenate([layer.positive for layer in layers])),
-            Table("const int32_t tml_negative[TML_CHANNELS]", np.concatenate([layer.negative for layer in layers])),
-            Table("const float tml_output_scale[TML_FEATURES]", network.scale),
-            Table("const float tml_output_mean[TML_FEATURES]", network.mean),
+            CTable("const uint16_t tml_layers[TML_LAYERS][8]", np.array(shapes)),
+            CTable("const uint32_t tml_weights[TML_WEIGHTS / 4]", weights.view("<u4")),
+            CTable("const int32_t tml_layer_bias[TML_CHANNELS]", np.concatenate([layer.bias for layer in layers])),
+            CTable("const int32_t tml_positive[TML_CHANNELS]", np.concatenate([layer.positive for layer in layers])),
+            CTable("const int32_t tml_negative[TML_CHANNELS]", np.concatenate([layer.negative for layer in layers])),
+            CTable("const float tml_output_scale[TML_FEATURES]", network.scale),
+            CTable("const float tml_output_mean[TML_FEATURES]", network.mean),
         ]
 
 

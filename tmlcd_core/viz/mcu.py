@@ -171,7 +171,7 @@ def choices_table(choices: Sequence[Choice]) -> dict[str, list[str]]:
 def best_in_words(choices: Sequence[Choice]) -> str:
     """Return one sentence per board on its best front end."""
     return " ".join(
-        f"**{c.board.title}**: {c.title[0].lower() + c.title[1:]}, {c.accuracy.same_voice:.1%} right with your voice and "
+        f"**{c.board.title}**: “{c.title}”, {c.accuracy.same_voice:.1%} right with your voice and "
         f"{c.accuracy.other_voice:.1%} with another one, room for {c.largest:,} samples, about "
         f"{1000 * c.seconds:,.0f} ms per word (estimate)."
         for c in choices
