@@ -18,7 +18,7 @@ from tmlcd_core.mcu import BOARDS, CASES, PAPER_CONFIGURATIONS, budget, export_f
 from tmlcd_core.mcu.accuracy import Accuracy
 from tmlcd_core.mcu.device import HostLibrary
 from tmlcd_core.mcu.export import grid_of, quantise
-from tmlcd_core.mcu.timing import measure
+from tmlcd_core.mcu.timing import count_instructions
 
 # Two words; half-way the third replaces the second under the same label (paper, Sec. 7.2).
 TRIPLES = (
@@ -49,7 +49,7 @@ def memory() -> None:
 def instructions() -> None:
     """Print the instructions per stage, counted under emulation."""
     print("instructions per stage, zig's clang -O2, counted under emulation")
-    found = {case: measure(case) for case in CASES}
+    found = {case: count_instructions(case) for case in CASES}
     for case, n in found.items():
         print(
             f"  {case.board} {case.name:<24} spectrogram {n.spectrogram:>9,}  features {n.features:>9,}  "

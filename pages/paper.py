@@ -11,7 +11,7 @@ from pages.shell.visitor import is_local_visitor
 from pages.views.paper import claims, equal_bytes, forgetting, table_1
 from pages.views.paper.findings import show_findings
 from tmlcd_core.shipped_data import PLACE
-from tmlcd_core.viz.paper import chart, from_json, in_words
+from tmlcd_core.viz.paper import chart, from_json, panel_in_words
 
 SHIPPED = PLACE / "paper" / "reproduction.json"
 TABS = [claims.TAB, table_1.TAB, "Figures", forgetting.TAB, equal_bytes.TAB, "Run it"]
@@ -31,7 +31,7 @@ def show_figures(text: str, which: str) -> None:
     for row, pair in enumerate(from_json(read(text)["curves"][which])):
         for cell, panel in zip(st.columns(2), pair, strict=True):
             key = f"{which} {row} {panel.unit}"
-            cell.plotly_chart(chart(panel), key=key, alt=in_words(panel), config={"displaylogo": False})
+            cell.plotly_chart(chart(panel), key=key, alt=panel_in_words(panel), config={"displaylogo": False})
 
 
 st.title("The paper, measured again")
@@ -72,8 +72,8 @@ if of_bytes.open:
 if again.open:
     with again, faults_as_messages():
         if is_local_visitor() or start_options().reproduce:
-            runs = checked(st.slider, "Runs", 1, 20, 2, key="runs", help="Repetitions of each experiment (paper: 20).")
-            st.caption("Twenty runs take about ten minutes on two cores. They stop soon after you close your last tab.")
+            runs = checked(st.slider, "Runs", 1, 50, 2, key="runs", help="Repetitions of each experiment (paper: 20).")
+            st.caption("Fifty runs take about ten minutes on two cores. They stop soon after you close your last tab.")
             work.controls(["reproduce", "all", "--runs", str(runs)])
         else:
             st.info("This server does not run the experiments for visitors. Run them on your own computer:")

@@ -18,7 +18,7 @@ from tmlcd_core.datasets.espeak import Utterance, speak
 from tmlcd_core.datasets.speech import (
     CLIPS,
     RECIPES,
-    VARIANTS,
+    SPEECH_VARIANTS,
     WORDS,
     SpeechSource,
     _utterances,
@@ -96,7 +96,7 @@ def test_every_utterance_is_used_before_any_is_used_again():
 
 
 def test_the_key_names_what_determines_the_clips():
-    keys = {SpeechSource(variant=variant, seed=seed).key for variant in VARIANTS for seed in (0, 1)}
+    keys = {SpeechSource(variant=variant, seed=seed).key for variant in SPEECH_VARIANTS for seed in (0, 1)}
     assert len(keys) == 6
     assert SpeechSource(["yes"]).key == SpeechSource(["no", "yes"]).key
     assert (
@@ -310,7 +310,7 @@ def test_clean_clips_are_speech_and_silence():
 
 
 def test_every_variant_is_sixteen_bit_and_never_clips():
-    for variant in VARIANTS:
+    for variant in SPEECH_VARIANTS:
         clips = SpeechSource(["left"], variant).media("left", range(200))
         assert clips.dtype == np.float32 and clips.shape == (200, RATE)
         assert np.abs(clips).max() < 1

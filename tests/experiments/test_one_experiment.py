@@ -128,7 +128,6 @@ def test_settings_that_are_as_usual_make_no_difference():
 
 # Addresses that earlier versions wrote, whose values are labels.
 EARLIER = {
-    "/drift-lab": Experiment("pack"),
     "/drift-lab?data=Points+in+the+plane&drift=Two+labels+swap&over=80": Experiment(
         "points", drift="labels-swapped", over=0.8
     ),
@@ -145,6 +144,15 @@ EARLIER = {
                   "gap": 0.1, "cit.condense": False, "active.condense": False, "hybrid.condense": False},
     ),
 }  # fmt: skip
+
+
+def test_only_a_link_without_any_setting_opens_the_start():
+    start = Experiment.from_link("/drift-lab?presenter=true")
+    assert start == Experiment.from_link("") == Experiment.from_link(start.link())
+    assert start.learners == ("static", *Experiment().learners)
+    for experiment in (Experiment("pack"), Experiment("pack", runs=20), Experiment("pack", seed=1)):
+        assert "?" in experiment.link() and Experiment.from_link(experiment.link()) == experiment
+    assert Experiment.from_link("/drift-lab?h=25").learners == Experiment().learners, "as in earlier versions"
 
 
 @pytest.mark.parametrize("link", EARLIER)

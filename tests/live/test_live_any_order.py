@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.support.hummed_words import TUNES, take_of
 from tmlcd_core.errors import TmlcdError
-from tmlcd_core.live import LEARNERS, LiveSession, LiveSettings
+from tmlcd_core.live import LIVE_LEARNERS, LiveSession, LiveSettings
 
 RNG = np.random.default_rng(0)
 TAKES = [take_of(list(TUNES)[i % 4], RNG) for i in range(80)]
@@ -109,7 +109,7 @@ class AnyOrder(RuleBasedStateMachine):
         if guide is not None and guide.kind != "end":
             assert self.session.drift_under_way() == (self.session.judged, guide)
 
-    @rule(learners=st.sets(st.sampled_from(LEARNERS), min_size=1), chosen=st.sampled_from([QUICK, ALIKE]))
+    @rule(learners=st.sets(st.sampled_from(LIVE_LEARNERS), min_size=1), chosen=st.sampled_from([QUICK, ALIKE]))
     def change(self, learners, chosen):
         self.session.change(learners=sorted(learners), settings=chosen)
 

@@ -23,9 +23,9 @@ from tmlcd_core.mcu import (
     accuracy_of,
     board,
     budget,
+    count_instructions,
     find_board,
     largest_store,
-    measure,
     ram_bars,
     recorded,
     time_rows,
@@ -223,7 +223,7 @@ def test_an_unknown_board_names_the_known_ones():
 )
 def test_the_recorded_instructions_are_measured_again(case):
     pytest.importorskip("unicorn")
-    assert measure(case) == MEASURED[case]
+    assert count_instructions(case) == MEASURED[case]
 
 
 def test_the_paper_pace_is_fitted_to_the_paper():

@@ -13,7 +13,7 @@ from tmlcd_core import ActiveTinyKNN, CondensingInTime, ConfigError, HybridTinyK
 from tmlcd_core.cli import main
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
 from tmlcd_core.mcu import export_firmware
-from tmlcd_core.mcu.budget import LEARNERS
+from tmlcd_core.mcu.budget import BUDGET_LEARNERS
 from tmlcd_core.mcu.device import HostLibrary, make
 
 CODES = {"static": 0, "incremental": 1, "cit": 2, "hybrid": 3, "active": 4}
@@ -132,7 +132,7 @@ def test_a_build_without_test_or_history_refuses_the_learners_that_need_them(tmp
         with pytest.raises(ConfigError):
             library.configure(learner=CODES[learner])
     library.configure(learner=CODES["incremental"])
-    assert set(CODES) <= set(LEARNERS)
+    assert set(CODES) <= set(BUDGET_LEARNERS)
 
 
 def test_taught_samples_are_stored_as_by_take_in(tmp_path):

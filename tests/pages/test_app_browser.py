@@ -119,6 +119,13 @@ def paused(page: Any, sample: int) -> None:
     wait_for_time(page, f"t === {sample}")
 
 
+def row(page: Any, name: str) -> list[list[str]]:
+    """Cells of the rows of the player's table that begin with a name."""
+    page.locator(".player .more").first.evaluate("details => { details.open = true; }")
+    texts = page.locator(".player .metrics tr", has_text=re.compile(f"^{name}")).all_inner_texts()
+    return [text.split("\t")[1:] for text in texts]
+
+
 # ---------------------------------------------------------------- pages
 
 
@@ -205,8 +212,7 @@ def test_the_legend_hides_a_curve_on_every_chart_and_brings_it_back(server, visi
 def test_the_table_shows_what_was_drawn_and_grows_with_time(server, visit):
     page = with_player(visit, server)
     paused(page, 99)
-    row = page.locator(".player .metrics tr", has_text=re.compile("^accuracy")).all_inner_texts()
-    at_cursor, so_far = (text.split("\t")[1:] for text in row)
+    at_cursor, so_far = row(page, "accuracy")
     # After exactly 100 samples the moving accuracy and the accuracy so far are one number.
     assert [float(a) for a in at_cursor] == pytest.approx([float(s) for s in so_far], abs=0.006)
 

@@ -7,7 +7,7 @@ import re
 import zipfile
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
@@ -612,8 +612,8 @@ def test_home_plays_a_run_that_its_link_opens_in_the_drift_lab():
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
     link = next(entry.proto for entry in at.get("page_link") if "this run" in entry.proto.label)
     home = shown_run(at)
-    for key, value in parse_qsl(link.query_string):
-        at.query_params[key] = value
+    for key, values in parse_qs(link.query_string).items():
+        at.query_params[key] = values
     at.switch_page("pages/drift_lab.py").run()
     assert not at.exception and not at.toast
     lab = shown_run(at)

@@ -15,6 +15,7 @@ from tests.pages.test_app_browser import (  # noqa: F401
     drawn_time,
     paused,
     pixels,
+    row,
     server,
     settle,
     visit,
@@ -86,11 +87,10 @@ def test_the_live_table_at_the_end_shows_the_figures_of_the_run(server, visit): 
     figured = figures({name: one.metrics for name, one in runs.items()})
     page = with_player(visit, f"{server}/drift-lab?data=points&drift=labels-swapped&over=80&seed=2")
     paused(page, len(stream) - 1)
-    for row, words in {
+    for name, words in {
         "false alarms": "false alarms", "delay": "samples until the alarm", "recovery": "samples until recovered",
     }.items():  # fmt: skip
-        shown = page.locator(".player .metrics tr", has_text=re.compile(f"^{row}")).inner_text().split("\t")[1:]
-        assert shown == [cells[figured[""].index(words)] for name, cells in figured.items() if name], row
+        assert row(page, name) == [[cells[figured[""].index(words)] for key, cells in figured.items() if key]], name
     assert len(runs["active"].detections) > 1 and runs["active"].metrics.false_alarms == 0
     assert runs["active"].metrics.unrecovered == 1, "it ends far below where it was"
 
@@ -142,7 +142,7 @@ def test_twenty_runs_with_bands_and_a_cancel_that_works(server, visit):  # noqa:
 def test_exports_hold_what_the_screen_shows(server, visit):  # noqa: F811
     page = with_player(visit, f"{server}/{QUICK}&seed=4")
     paused(page, 299)
-    shown = page.locator(".player .metrics tr", has_text=re.compile("^accuracy")).last.inner_text().split("\t")[1:]
+    shown = row(page, "accuracy")[-1]
     with page.expect_download() as download:
         page.get_by_role("button", name="Trace as CSV").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8"))))

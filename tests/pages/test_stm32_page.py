@@ -129,7 +129,7 @@ def test_the_bar_adds_up_to_the_table():
     heights = sum(np.asarray(trace.y) for trace in figure.data)
     np.testing.assert_allclose(heights * 1024, budget(c).needed)
     assert [shape.y0 * 1024 for shape in figure.layout.shapes] == [board.ram for board in BOARDS.values()]
-    assert f"{budget(c).needed:,}" in viz.in_words(bars)
+    assert f"{budget(c).needed:,}" in viz.bars_in_words(bars)
 
 
 # ---------------------------------------------------------------- accuracy

@@ -76,6 +76,10 @@ def test_nn_fc1_is_said_to_be_at_chance_only_if_it_is(found, study):
         row.update({"accuracy": 1 / row["classes"] + CHANCE / 2, "code accuracy": 0.9})
     said = findings(found, study)[1]
     assert said.title.startswith("NN-FC1 stays at chance as printed") and "batch normalisation" in said.text
+    assert said.title.endswith(", because of batch normalisation")
+    for one in found["crossed"]["training"].values():
+        one["mean"] = 0.9
+    assert "because" not in findings(found, study)[1].title, "the training alone would do"
     rows[0]["accuracy"] = 0.9
     said = findings(found, study)[1]
     assert said.title == ("NN-FC1 is better than chance in 1 of 3 cases as printed and 3 of 3 cases as the code runs")
@@ -139,3 +143,9 @@ def test_the_counts_are_those_of_the_verdicts(found):
     changed["claims"][0]["code"]["verdict"] = "does not hold"
     was = found["claims"][0]["printed"]["verdict"] == found["claims"][0]["code"]["verdict"] == "holds"
     assert f", {both} hold in both" in said and f", {both - was} hold in both" in claim_counts(changed)
+
+
+def test_nn_fc1_as_the_code_runs_is_within_the_papers_deviation(found):
+    rows = {row["classes"]: row for row in speech(found, network=True)}
+    near = {n: abs(row["code accuracy"] - row["paper"]) <= row["paper std"] for n, row in rows.items()}
+    assert near == {2: True, 3: True, 5: True}

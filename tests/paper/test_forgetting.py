@@ -13,12 +13,12 @@ from tmlcd_core import ConfigError, DataError, Experiment
 from tmlcd_core.cli import main
 from tmlcd_core.paper.forgetting import (
     KINDS,
-    LEARNERS,
     SPLIT,
     SPLIT_HEAD,
-    Case,
+    STUDIED,
     Forgetting,
-    gain,
+    ForgettingCase,
+    gain_of,
     hurts_up_to,
     pays_from,
     sentence,
@@ -26,7 +26,7 @@ from tmlcd_core.paper.forgetting import (
     study_forgetting,
     title,
 )
-from tmlcd_core.viz.forgetting import COLUMNS, ROWS, in_words, interactive, printable
+from tmlcd_core.viz.forgetting import COLUMNS, ROWS, interactive_study, printed_study, study_in_words
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = 2
@@ -50,7 +50,7 @@ def case(kind, affected, perfect, own=0.0, classes=5, data="speech"):
     accuracy = {name: (np.full(4, value)).tolist() for name, value in level.items()}
     accuracy["known-change"] = (0.75 + perfect + noise).tolist()
     accuracy["hybrid"] = (0.75 + own + noise).tolist()
-    return Case(data, kind, classes, affected, 25.0, 500, accuracy, "/drift-lab")
+    return ForgettingCase(data, kind, classes, affected, 25.0, 500, accuracy, "/drift-lab")
 
 
 def made_up(rotated, replaced=(-0.1, -0.1, -0.1, -0.1, 0.1)):
@@ -65,7 +65,7 @@ def test_it_covers_every_share_that_the_data_allow(small):
     replaced = {("replaced", 2, m) for m in (0, 1, 2)} | {("replaced", 10, 0)}  # ten digits: none left to appear
     assert found == rotated | replaced
     assert {len(values) for one in small.cases for values in one.accuracy.values()} == {RUNS}
-    assert all(set(one.accuracy) == set(LEARNERS) for one in small.cases)
+    assert all(set(one.accuracy) == set(STUDIED) for one in small.cases)
 
 
 def test_a_link_opens_the_experiment_that_was_measured(small):
@@ -122,12 +122,12 @@ def test_too_little_is_refused(tmp_path):
 
 def test_the_interval_is_scipys_percentile_bootstrap():
     values = np.random.default_rng(4).normal(0.02, 0.03, 20)
-    found = gain(values)
+    found = gain_of(values)
     expected = bootstrap((values,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(1))
     low, high = expected.confidence_interval
     assert found.mean == pytest.approx(values.mean())
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-3)
-    assert gain(values - values.mean()).sign == 0 and gain(-np.abs(values)).sign == -1
+    assert gain_of(values - values.mean()).sign == 0 and gain_of(-np.abs(values)).sign == -1
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_result_survives_json_and_anything_else_is_refused(small):
 
 
 def test_the_picture_has_a_panel_for_each_kind_and_alarm_with_the_intervals(small):
-    figure = interactive(small)
+    figure = interactive_study(small)
     assert {trace.xaxis for trace in figure.data} == {"x", "x2", "x3", "x4"}
     drawn = {(trace.yaxis, trace.name): trace for trace in figure.data}
     line = drawn["y", "digits, λ = 10"]  # the first panel: labels rotated, perfect alarm
@@ -187,9 +187,9 @@ def test_the_picture_has_a_panel_for_each_kind_and_alarm_with_the_intervals(smal
     np.testing.assert_allclose(np.array(line.y) + line.error_y.array, [one.high for one in gains])
     assert ("y2", "digits, λ = 10") not in drawn, "nothing can be replaced"
     assert len(figure.layout.shapes) == len(ROWS) * len(COLUMNS) == 4
-    axes = printable(small).axes
-    assert len(axes) == 4 and printable(small).get_suptitle() == title(small)
-    assert in_words(small).startswith(title(small))
+    axes = printed_study(small).axes
+    assert len(axes) == 4 and printed_study(small).get_suptitle() == title(small)
+    assert study_in_words(small).startswith(title(small))
 
 
 def test_the_command_writes_result_and_picture(tmp_path, capsys):
@@ -234,6 +234,6 @@ def test_forgetting_gains_more_where_more_is_wrong(shipped):
 
 def test_a_shipped_number_comes_out_again(shipped):
     [one] = [c for c in shipped.cases if (c.data, c.kind, c.classes, c.affected) == ("digits", "rotated", 5, 4)]
-    run = replace(Experiment.from_link(one.link), learners=LEARNERS).run()
+    run = replace(Experiment.from_link(one.link), learners=STUDIED).run()
     found = {name: learner.metrics.accuracy_500 for name, learner in run.learners.items()}
     assert found == pytest.approx({name: values[0] for name, values in one.accuracy.items()}, abs=0.01)

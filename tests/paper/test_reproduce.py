@@ -31,7 +31,7 @@ from tmlcd_core.paper import (
     figure_configurations,
     image_data,
     in_variant,
-    judge,
+    judge_claims,
     paper_experiment,
     table_configurations,
     with_common_rates,
@@ -154,7 +154,9 @@ def results_of(configurations, runs):
 
 
 def verdicts(**changed):
-    return {key: finding.verdict == "holds" for key, finding in judge(the_paper_s_world(**changed)).findings.items()}
+    return {
+        key: finding.verdict == "holds" for key, finding in judge_claims(the_paper_s_world(**changed)).findings.items()
+    }
 
 
 TABLE_CLAIMS = ["svm-best", "nn-worst-stationary", "svm-gap", "svm-gap-images", "condensing-cost"]
@@ -214,7 +216,7 @@ def test_there_are_enough_claims_each_with_a_rule():
 
 def test_a_made_up_step_in_memory_is_cit_s_slope():
     """The size of CIT jumps by 320 at the change; the slope is that over 500 samples."""
-    finding = judge(the_paper_s_world()).findings["cit-slope"]
+    finding = judge_claims(the_paper_s_world()).findings["cit-slope"]
     assert finding.values["speech-class-change-2"].mean == pytest.approx((400 - 80) / 500)
     assert finding.values["speech-class-change-2"].std == 0
 
@@ -255,7 +257,7 @@ def test_table_1_compares_both_columns_with_the_paper():
 
 
 def test_the_claims_have_a_verdict_in_each_column():
-    judged = judge(the_paper_s_world())
+    judged = judge_claims(the_paper_s_world())
     rows = claim_rows(judged, dict.fromkeys(CODE_HYBRID_THRESHOLDS, judged))
     head = claim_head(CODE_HYBRID_THRESHOLDS)
     assert len(rows) == len(CLAIMS) and {len(row) for row in rows} == {len(head)}

@@ -294,7 +294,7 @@ def test_an_example_works_with_worker_processes(file, code, asked, written):
 def test_the_app_offers_what_was_added(written):
     plugins = os.pathsep.join(str(written / file) for file in NEW)
     told = run(["-c", f"import os; os.chdir({str(ROOT)!r})\n{OFFERED}"], written, TMLCD_PLUGINS=plugins)
-    assert "Experiment('coins', drift='rotation', learners=('hybrid', 'sliding'))" in told
+    assert "Experiment('coins', drift='rotation', per_class=750, learners=('hybrid', 'sliding'), seed=1)" in told
     assert "STM32L476" in told
 
 

@@ -23,7 +23,7 @@ def delay(kind, name, change="drop of 0.2, abrupt"):
 def test_the_sentence_names_the_detector_with_the_shortest_delay():
     names = [one["detector"] for one in KIND["detectors"]]
     best = min(names, key=lambda name: delay(KIND, name))
-    said = detectors.in_words(KIND, False, SHIPPED["rate"])
+    said = detectors.comparison_in_words(KIND, False, SHIPPED["rate"])
     assert said.startswith(f"At 1 % false alarms, {best} finds a drop of 0.2 (abrupt) soonest: after")
     assert f"CUSUM needs {delay(KIND, 'CUSUM'):.0f} and misses" in said
 
@@ -35,10 +35,10 @@ def test_a_detector_that_cannot_keep_the_rate_does_not_win():
     for one in kind["detectors"]:
         if one["detector"] == best:
             one["calibrated"] = 0.2
-    assert f", {best} finds" not in detectors.in_words(kind, False, 0.01)
+    assert f", {best} finds" not in detectors.comparison_in_words(kind, False, 0.01)
     for one in kind["detectors"]:
         one["calibrated"] = 0.5
-    assert detectors.in_words(kind, False, 0.01) == "No detector keeps the rate of 1 % false alarms."
+    assert detectors.comparison_in_words(kind, False, 0.01) == "No detector keeps the rate of 1 % false alarms."
 
 
 @pytest.mark.parametrize("gradual", [False, True])
@@ -62,4 +62,4 @@ def test_own_detectors_are_drawn_and_noted():
     (row,) = detectors.table(kind)
     assert row["Detector"] == "mine" and row["Change point off by"] == "–" and row["Streams"] == "40"
     assert detectors.notes(kind)[-1] == "Calibrated on fewer streams, as a Python object: mine (40)."
-    assert "mine finds" in detectors.in_words(kind, False, 0.05)
+    assert "mine finds" in detectors.comparison_in_words(kind, False, 0.05)

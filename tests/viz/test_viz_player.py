@@ -23,8 +23,8 @@ from tmlcd_core.metrics import accuracy_curve
 from tmlcd_core.viz import showcase
 from tmlcd_core.viz.lab import figures, plane_figure, spreads
 from tmlcd_core.viz.matplotlib_figures import Plane, planes
-from tmlcd_core.viz.palette import COMPARED, LEARNERS, SPARE, styles
-from tmlcd_core.viz.player import Panel, PlayerRun, number_text, readable, recovery_text, script
+from tmlcd_core.viz.palette import COMPARED, LEARNER_STYLES, SPARE, styles
+from tmlcd_core.viz.player import Panel, PlayerRun, number_text, player_script, readable, recovery_text
 
 LIGHT, DARK = "#ffffff", "#171614"  # Streamlit's backgrounds
 
@@ -144,7 +144,7 @@ def test_the_shipped_run_of_home_is_what_the_learners_do_with_the_pack(tmp_path)
             else:
                 np.testing.assert_array_equal(shipped[name], computed[name], err_msg=message)
     with pytest.raises(DataError, match="data pack"):
-        showcase.load(tmp_path)
+        showcase.load_showcase(tmp_path)
 
 
 def test_what_is_shipped_stays_small():
@@ -191,12 +191,12 @@ BLINDNESS = {
 
 @pytest.mark.parametrize("matrix", BLINDNESS.values(), ids=BLINDNESS)
 def test_the_papers_learners_stay_apart_for_every_eye(matrix):
-    seen = [lab(matrix @ linear(look.colour)) for look in LEARNERS.values()]
+    seen = [lab(matrix @ linear(look.colour)) for look in LEARNER_STYLES.values()]
     assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15  # 2.3 is just noticeable
 
 
 def test_every_colour_stands_out_from_both_backgrounds_and_no_two_share_dashes():
-    looks = [(look.colour, look.dash) for look in (LEARNERS | COMPARED).values()] + list(SPARE)
+    looks = [(look.colour, look.dash) for look in (LEARNER_STYLES | COMPARED).values()] + list(SPARE)
     for colour, _ in looks:
         assert contrast(colour, LIGHT) >= 3
         assert contrast(colour, DARK) >= 3
@@ -205,7 +205,7 @@ def test_every_colour_stands_out_from_both_backgrounds_and_no_two_share_dashes()
 
 def test_every_contestant_has_a_name_and_a_colour_of_its_own():
     looks = styles(REGISTERED)
-    assert set(LEARNERS | COMPARED) == set(REGISTERED)
+    assert set(LEARNER_STYLES | COMPARED) == set(REGISTERED)
     for what in ("name", "short", "colour"):
         assert len({getattr(look, what) for look in looks.values()}) == len(REGISTERED)
     assert not {look.name for look in looks.values()} & set(REGISTERED), "a name, not the word of the command line"
@@ -215,7 +215,7 @@ def test_every_contestant_has_a_name_and_a_colour_of_its_own():
 
 def test_a_learner_looks_the_same_in_any_company():
     assert styles(["hybrid"])["hybrid"] == styles(["mine", "cit", "hybrid"])["hybrid"]
-    looks = styles([*LEARNERS, "a", "b", "c", "d", "e"]).values()
+    looks = styles([*LEARNER_STYLES, "a", "b", "c", "d", "e"]).values()
     assert len({look.colour for look in looks}) == 9
 
 
@@ -238,7 +238,7 @@ needs_node = pytest.mark.skipif(NODE is None, reason="the player's script needs 
 
 def tables(folder, runs, samples):
     """The rows "So far" that the browser shows for each run at each of these samples."""
-    (folder / "player.mjs").write_bytes(script().encode())
+    (folder / "player.mjs").write_bytes(player_script().encode())
     (folder / "table.mjs").write_text(TABLE, encoding="utf-8")
     wanted = []
     for number, (run, places) in enumerate(zip(runs, samples, strict=True)):

@@ -46,7 +46,7 @@ def register(commands: Any) -> None:
 
 
 def _compare(options: argparse.Namespace) -> Report:
-    from tmlcd_core.cli.run import aligned
+    from tmlcd_core.cli.run import aligned_columns
     from tmlcd_core.errors import ConfigError
     from tmlcd_core.features.voice import DEFAULT_VOICE
     from tmlcd_core.live import LiveSettings
@@ -85,7 +85,7 @@ def _compare(options: argparse.Namespace) -> Report:
     lines = [
         f"{options.data}: {len(people)} speakers, {trial.takes} takes; {trial.classes} words with {trial.shots} "
         f"training takes each, {trial.draws} draws per speaker, {trial.tests} takes tested",
-        *aligned(rows),
+        *aligned_columns(rows),
         "other voice: taught by one speaker, tested with another; mfcc-dtw: nearest take by dynamic time warping",
         f"* default extractor; kNN with k={settings.k}, weights={settings.weights}",
         *trial.remarks,

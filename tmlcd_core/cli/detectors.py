@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tmlcd_core.cli.command import Report, add_command, plain, shortened
-from tmlcd_core.cli.run import aligned
+from tmlcd_core.cli.run import aligned_columns
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.progress import terminal_bar
 from tmlcd_core.validation import whole_number
@@ -23,7 +23,7 @@ ACCURACY = 0.8  # of the simulated classifier before the change
 DROPS = (0.05, 0.1, 0.2, 0.3, 0.5)  # of its accuracy
 CHANGED_STREAMS = 2000  # most simulated streams of each change: delays need fewer than rare alarms
 FEWEST_SAMPLES = 400  # of a stream: the change is half-way, after the warm-up
-LEARNERS = {"static": "Static kNN", "cit": "Condensing-in-Time"}  # a learner that does not adapt, and one that does
+BASE_LEARNERS = {"static": "Static kNN", "cit": "Condensing-in-Time"}  # one does not adapt, the other does
 WORDS, NEW = ("yes", "no"), "stop"  # of the shipped pack: those with the most samples
 CHANGES = {"class-change": "a word changes", "labels-swapped": "labels swap"}
 MOST_PER_CLASS = 1500  # samples of a word of the pack, without the 100 initial ones
@@ -128,14 +128,14 @@ def _measured(options: argparse.Namespace) -> list[tuple[str, ErrorStreams, list
 
     def errors(drift: str, over: float, runs: int) -> dict[str, Any]:
         experiment = Experiment(
-            "pack", len(WORDS), WORDS, NEW, drift=drift, over=over, per_class=per_class, learners=tuple(LEARNERS)
+            "pack", len(WORDS), WORDS, NEW, drift=drift, over=over, per_class=per_class, learners=tuple(BASE_LEARNERS)
         )
         return error_streams(experiment, range(options.seed, options.seed + runs), options.jobs, bar)
 
     quiet = errors("none", 0.0, 2 * n)
     drifted = {(drift, over): errors(drift, over, n) for over in (0.0, 0.5) for drift in CHANGES}
     found = []
-    for learner, name in LEARNERS.items():
+    for learner, name in BASE_LEARNERS.items():
         changed = [
             ErrorStreams(
                 f"{CHANGES[drift]}, {'gradual' if over else 'abrupt'}", one[learner], per_class, int(over * per_class)
@@ -163,7 +163,7 @@ def _table(kind: dict[str, Any], rate: float) -> list[str]:
         f"{kind['name']}: {rate:.2%} false alarms on {kind['streams']:,} streams of {kind['samples']:,} samples",
         "Delay in samples (share of missed changes, which count with all samples after the change):",
         *(f"  ({i}) {name}" for i, name in enumerate(changes, start=1)),
-        *aligned([head, *rows]),
+        *aligned_columns([head, *rows]),
         *(f"{one.detector}: {one.note}" for one in results if one.note),
         "",
     ]

@@ -10,7 +10,7 @@ from typing import Any
 
 from tmlcd_core.cli.command import Report, add_command
 from tmlcd_core.cli.forgetting import numbers
-from tmlcd_core.cli.run import aligned
+from tmlcd_core.cli.run import aligned_columns
 from tmlcd_core.progress import terminal_bar
 
 FILE = "equal_bytes.json"
@@ -60,9 +60,9 @@ def _equal_bytes(options: argparse.Namespace) -> Report:
         for budget in BUDGETS:
             found = rows(study, data, budget)
             tables.append({"data": data, "budget": budget, "rows": [dict(zip(HEAD, r, strict=True)) for r in found]})
-            lines += [f"{data}, the bytes of {budget} samples", *aligned([list(HEAD), *found]), ""]
+            lines += [f"{data}, the bytes of {budget} samples", *aligned_columns([list(HEAD), *found]), ""]
     lost = loss_rows(study)
-    lines += ["Where Tandem clearly loses:", *aligned([list(LOSS_HEAD), *lost]), ""] if lost else []
+    lines += ["Where Tandem clearly loses:", *aligned_columns([list(LOSS_HEAD), *lost]), ""] if lost else []
     said = sentence(study)
     seconds = time.monotonic() - started
     lines += [said, f"{out / FILE} written, {seconds:.0f} s"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tmlcd_core.cli.command import Report, add_command
-from tmlcd_core.cli.run import aligned
+from tmlcd_core.cli.run import aligned_columns
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.progress import terminal_bar
 
@@ -46,7 +46,7 @@ def _forgetting(options: argparse.Namespace) -> Report:
     write_text(files[0], json.dumps(study.to_json(), separators=(",", ":"), allow_nan=False) + "\n")
     said, rows = sentence(study), split_rows(study)
     seconds = time.monotonic() - started
-    lines = aligned([[str(cell) for cell in row] for row in (SPLIT_HEAD, *rows)])
+    lines = aligned_columns([[str(cell) for cell in row] for row in (SPLIT_HEAD, *rows)])
     lines += ["", said, f"{out}: {len(files)} files, {seconds:.0f} s"]
     split = [dict(zip(SPLIT_HEAD, row, strict=True)) for row in rows]
     found = {**study.to_json(), "sentence": said, "split": split, "files": files, "seconds": seconds}

@@ -39,9 +39,9 @@ def register(commands: Any) -> None:
 def _measure(options: argparse.Namespace) -> Report:
     from dataclasses import asdict
 
-    from tmlcd_core.cli.run import aligned
+    from tmlcd_core.cli.run import aligned_columns
     from tmlcd_core.errors import ConfigError
-    from tmlcd_core.live.drift_trials import DRIFTS, LAST, MEASURED, SOON, measure_drifts
+    from tmlcd_core.live.drift_trials import LAST, SOON, TRIED_DRIFTS, TRIED_EXTRACTORS, measure_drifts
 
     if options.seed < 0:
         raise ConfigError(f"--seed is {options.seed}; give 0 or more")
@@ -49,8 +49,8 @@ def _measure(options: argparse.Namespace) -> Report:
         options.data,
         options.sessions,
         options.seed,
-        _names(options.drifts, tuple(DRIFTS)),
-        _names(options.extractors, MEASURED),
+        names_of(options.drifts, tuple(TRIED_DRIFTS)),
+        names_of(options.extractors, TRIED_EXTRACTORS),
         terminal_bar(),
     )
     rows = [["drift", "extractor", "takes", "learner", "alarms", f"within {SOON}", "median", "80 %", f"last {LAST}"]]
@@ -64,13 +64,14 @@ def _measure(options: argparse.Namespace) -> Report:
     lines = [
         f"{options.data}: {table.speakers} speakers; {table.words} words, {table.before} answers, the drift, "
         f"{table.after} answers; {table.sessions} sessions per row",
-        *aligned(rows),
+        *aligned_columns(rows),
         f"alarms: share of the sessions; median, 80 %: answers from the drift to the alarm; last {LAST}: accuracy",
     ]
     return Report(asdict(table), "\n".join(lines))
 
 
-def _names(given: str | None, default: tuple[str, ...]) -> tuple[str, ...]:
+def names_of(given: str | None, default: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of a list separated by commas, or `default` if there is none."""
     return tuple(name.strip() for name in given.split(",") if name.strip()) if given else default
 
 

@@ -38,7 +38,9 @@ COMPOSED = (
     "per_class",
 )  # fmt: skip
 # Options that `--link` replaces.
-ABOUT_EXPERIMENT = ("data", "learners", "labels", "label_delay", "wrong_labels", "max_bytes", *RECORDED, *COMPOSED)
+ABOUT_EXPERIMENT = (
+    "data", "extractor", "learners", "labels", "label_delay", "wrong_labels", "max_bytes", *RECORDED, *COMPOSED,
+)  # fmt: skip
 
 
 def register(commands: Any) -> None:
@@ -92,6 +94,10 @@ def register(commands: Any) -> None:
     parser.add_argument("--label-delay", type=int, help="samples until a label comes (default: 0)")
     parser.add_argument("--wrong-labels", type=float, help="share of the labels that are wrong, 0 to 1 (default: 0)")
     parser.add_argument(
+        "--extractor",
+        help="features of sound: `paper` (the paper's filter, default) or `speech` (a network for speech)",
+    )
+    parser.add_argument(
         "--max-bytes",
         type=int,
         metavar="N",
@@ -117,6 +123,9 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="folder for the runs; finished runs in it are not repeated"
     )
+    parser.add_argument(
+        "--web", type=Path, metavar="FILE.html", help="write the first run as a page with live sliders, in one file"
+    )
 
 
 def _run(options: argparse.Namespace) -> Report:
@@ -127,12 +136,24 @@ def _run(options: argparse.Namespace) -> Report:
     if options.paper is not None:
         base = variant_of(options.paper).apply(base)
     experiments = grid(base, dict(_axis(text) for text in options.set))
+    if options.web is not None and len(experiments) > 1:
+        raise ConfigError(f"--web writes one experiment, and --set gives {len(experiments)}: use single values")
     _warn_of_broken_files(base)
     results = sweep(experiments, None, options.out, options.jobs, options.dask, terminal_bar())
     found = [_found(results, experiment) for experiment in experiments]
     data = found[0] if len(found) == 1 else {"experiments": found}
     text = "\n\n".join(_table(results, experiment) for experiment in experiments)
+    if options.web is not None:
+        size = _write_page(experiments[0], options.web)
+        data, text = {**data, "web": options.web}, f"{text}\n{options.web}: {size / 1e6:.1f} MB, open it in a browser"
     return Report({**data, "folder": options.out}, text)
+
+
+def _write_page(experiment: Experiment, path: Path) -> int:
+    from tmlcd_core.web.lab_page import page_of_experiment
+    from tmlcd_core.web.one_file import write_page
+
+    return write_page(path, page_of_experiment(replace(experiment, runs=1), terminal_bar()))
 
 
 def _experiment(options: argparse.Namespace) -> Experiment:
@@ -257,7 +278,7 @@ def _table(results: Results, experiment: Experiment) -> str:
     rows = [["learner", *(head for _, head in columns)]]
     for name, summary in results.summary(experiment).items():
         rows.append([name, *(_cell(summary[key].mean, summary[key].std, key) for key, _ in columns)])
-    return "\n".join(lines + aligned(rows))
+    return "\n".join(lines + aligned_columns(rows))
 
 
 def _cell(mean: float, std: float, key: str) -> str:
@@ -267,7 +288,7 @@ def _cell(mean: float, std: float, key: str) -> str:
     return f"{mean:.{digits}f} ± {std:.{digits}f}"
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned_columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return one line per row, with the cells padded to columns of equal width."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

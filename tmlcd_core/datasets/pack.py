@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,8 +118,25 @@ def make_pack(
     return size
 
 
-def load_pack(folder: str | Path | None = None) -> Pack:
-    """Return the `Pack` of `folder`, by default the shipped one."""
+@dataclass(frozen=True, eq=False)
+class PackLevels:
+    """Content of the pack as stored: one byte per feature, zlib unpacked.
+
+    `rows` is the number of samples by word, `shape` that of a feature map (filters, frequency, time), `differences` the
+    bytes of `_differences`; feature i is its level times `step[i]` plus `low[i]`, in float32.
+    """
+
+    rows: dict[str, int]
+    shape: tuple[int, int, int]
+    low: NDArray[np.float32]
+    step: NDArray[np.float32]
+    differences: bytes
+    index: NDArray[np.int32]
+    about: dict[str, Any]
+
+
+def load_levels(folder: str | Path | None = None) -> PackLevels:
+    """Return the stored bytes of the pack of `folder`, by default the shipped one."""
     folder = PLACE if folder is None else Path(folder)
     try:
         arrays, meta = read_arrays(folder / FILE)
@@ -127,18 +144,24 @@ def load_pack(folder: str | Path | None = None) -> Pack:
         raise DataError(
             f"there is no pack in {folder}; make one with `python -m tmlcd_core data pack --out {folder}`"
         ) from None
-    rows: dict[str, int] = meta["rows"]
-    f, height, width = meta["shape"]
-    unpacked = np.frombuffer(zlib.decompress(arrays["packed"].data), np.uint8)
+    unpacked = zlib.decompress(arrays["packed"].data)
+    return PackLevels(meta["rows"], meta["shape"], arrays["low"], arrays["step"], unpacked, arrays["index"], meta)
+
+
+def load_pack(folder: str | Path | None = None) -> Pack:
+    """Return the `Pack` of `folder`, by default the shipped one."""
+    folder = PLACE if folder is None else Path(folder)
+    stored = load_levels(folder)
+    rows, meta = stored.rows, stored.about
+    f, height, width = stored.shape
+    unpacked = np.frombuffer(stored.differences, np.uint8)
     levels = _levels(unpacked.reshape(-1, f, width, height)).reshape(sum(rows.values()), -1)
     X = levels.astype(np.float32)
-    X *= arrays["step"]
-    X += arrays["low"]
+    X *= stored.step
+    X += stored.low
     words = tuple(rows)
     return Pack(
-        data=Dataset(
-            meta["name"], X, np.repeat(np.array(words), list(rows.values())), arrays["index"].astype(np.int64)
-        ),
+        data=Dataset(meta["name"], X, np.repeat(np.array(words), list(rows.values())), stored.index.astype(np.int64)),
         words=words[:-1],
         old=meta["old"],
         new=meta["new"],

@@ -26,8 +26,8 @@ from tmlcd_core.features.noise import Colour, coloured_noise
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.validation import whole_number
 
-Variant = Literal["clean", "normal", "very noisy"]
-VARIANTS: tuple[Variant, ...] = get_args(Variant)
+SpeechVariant = Literal["clean", "normal", "very noisy"]
+SPEECH_VARIANTS: tuple[SpeechVariant, ...] = get_args(SpeechVariant)
 
 WORDS: tuple[str, ...] = (
     "bed", "bird", "cat", "dog", "down", "eight", "five", "four", "go", "happy", "house", "left", "marvin",
@@ -129,14 +129,14 @@ class SpeechSource:
     def __init__(
         self,
         words: Sequence[str] = WORDS,
-        variant: Variant = "normal",
+        variant: SpeechVariant = "normal",
         seed: int = 0,
         recipe: Recipe | None = None,
     ) -> None:
         if isinstance(words, str) or not words:
             raise ConfigError(f"words must be a list of at least one word, got {words!r}")
-        if variant not in VARIANTS:
-            raise ConfigError(f"speech has no variant {variant!r}: choose one of {', '.join(VARIANTS)}")
+        if variant not in SPEECH_VARIANTS:
+            raise ConfigError(f"speech has no variant {variant!r}: choose one of {', '.join(SPEECH_VARIANTS)}")
         texts = [spoken_text(word) for word in words]
         for i, text in enumerate(texts):
             if text in texts[:i]:

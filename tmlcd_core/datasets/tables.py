@@ -44,8 +44,8 @@ DELIMITERS = ",;\t|"
 DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([ T]\d{1,2}:\d{2}.*)?\s*")
 LABEL_NAMES = ("label", "class", "target", "y")
 
-Kind = Literal["number", "category", "date", "identifier", "empty", "unsupported"]
-LEFT_OUT: dict[Kind, str] = {
+ColumnKind = Literal["number", "category", "date", "identifier", "empty", "unsupported"]
+LEFT_OUT: dict[ColumnKind, str] = {
     "date": "a date; the order of the rows is the time",
     "identifier": "a text that differs in every row",
     "empty": "empty in the first rows",
@@ -57,7 +57,7 @@ class Column(NamedTuple):
     """Column of a table. Numbers and categories become features; other kinds are left out (`LEFT_OUT`)."""
 
     name: str
-    kind: Kind
+    kind: ColumnKind
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Table:
     def _names(self) -> Sequence[str]:
         raise NotImplementedError
 
-    def _raw(self, names: Sequence[str], kinds: Mapping[str, Kind], size: int) -> Iterator[pd.DataFrame]:
+    def _raw(self, names: Sequence[str], kinds: Mapping[str, ColumnKind], size: int) -> Iterator[pd.DataFrame]:
         """Yield at most `size` rows at a time with these columns; `kinds` of known columns may be used as types."""
         raise NotImplementedError
 
@@ -134,7 +134,7 @@ class Table:
             if len(typed := typed[typed[label].notna()]):
                 yield typed
 
-    def _typed(self, column: pd.Series, kind: Kind, done: int) -> Any:
+    def _typed(self, column: pd.Series, kind: ColumnKind, done: int) -> Any:
         """The column as float64 numbers or as texts; an error names the row of a value that does not fit."""
         import pandas as pd
 
@@ -275,7 +275,7 @@ def _texts(column: pd.Series) -> pd.Series:
     return texts.where(~texts.isin(MISSING), None).astype(object)
 
 
-def _kind(column: pd.Series, name: str, table: str) -> Kind:
+def _kind(column: pd.Series, name: str, table: str) -> ColumnKind:
     """The kind of a column by its first rows; a `DataError` if it mixes numbers and texts."""
     import pandas as pd
 
@@ -372,7 +372,7 @@ class DelimitedTable(Table):
                 )
             yield row
 
-    def _raw(self, names: Sequence[str], kinds: Mapping[str, Kind], size: int) -> Iterator[pd.DataFrame]:
+    def _raw(self, names: Sequence[str], kinds: Mapping[str, ColumnKind], size: int) -> Iterator[pd.DataFrame]:
         import pandas as pd
 
         if not kinds:  # the first rows, as text
@@ -489,7 +489,7 @@ class ArffTable(DelimitedTable):
             file.readline()
         return super()._data(file)
 
-    def _raw(self, names: Sequence[str], kinds: Mapping[str, Kind], size: int) -> Iterator[pd.DataFrame]:
+    def _raw(self, names: Sequence[str], kinds: Mapping[str, ColumnKind], size: int) -> Iterator[pd.DataFrame]:
         with self._opened() as file:
             rows = self._data(file)
             while part := list(islice(rows, size)):
@@ -513,7 +513,7 @@ class _ArffLines:
         return ""
 
 
-def _arff_kind(kind: str) -> Kind:
+def _arff_kind(kind: str) -> ColumnKind:
     if kind.startswith(("numeric", "real", "integer")):
         return "number"
     return "date" if kind.startswith("date") else "category"
@@ -555,7 +555,7 @@ class ParquetTable(Table):
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{self.name} is no Parquet file that can be read ({error}): save it again") from error
 
-    def _raw(self, names: Sequence[str], kinds: Mapping[str, Kind], size: int) -> Iterator[pd.DataFrame]:
+    def _raw(self, names: Sequence[str], kinds: Mapping[str, ColumnKind], size: int) -> Iterator[pd.DataFrame]:
         with self._opened() as file:
             for batch in file.iter_batches(batch_size=size, columns=list(names), use_threads=False):
                 yield batch.to_pandas(ignore_metadata=True)
@@ -576,7 +576,7 @@ class FrameTable(Table):
     def _names(self) -> Sequence[str]:
         return list(self.frame.columns)
 
-    def _raw(self, names: Sequence[str], kinds: Mapping[str, Kind], size: int) -> Iterator[pd.DataFrame]:
+    def _raw(self, names: Sequence[str], kinds: Mapping[str, ColumnKind], size: int) -> Iterator[pd.DataFrame]:
         for start in range(0, len(self.frame), size):
             yield self.frame.iloc[start : start + size][list(names)].reset_index(drop=True)
 
@@ -644,7 +644,7 @@ class RowTable(Table):
             raise DataError(f"{self.name} has no samples: choose another stream")
         return [*(str(name) for name in first[0]), self.LABEL]
 
-    def _raw(self, names: Sequence[str], kinds: Mapping[str, Kind], size: int) -> Iterator[pd.DataFrame]:
+    def _raw(self, names: Sequence[str], kinds: Mapping[str, ColumnKind], size: int) -> Iterator[pd.DataFrame]:
         import pandas as pd
 
         rows = iter(self._iterate())

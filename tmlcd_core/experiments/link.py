@@ -1,14 +1,15 @@
 """Link (URL) of an experiment in the Drift lab, and its command line.
 
-URL parameters have short names and stable values; default values are omitted. Links of earlier versions, which used the
-labels of the page as values, still open the same settings.
+URL parameters have short names and stable values; default values of `Experiment` are omitted. Links of earlier
+versions, which used the labels of the page as values, still open the same settings. Only a link without any setting has
+no meaning of its own: it opens the experiment `START`.
 """
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -16,6 +17,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from tmlcd_core.datasets import SOURCES
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.experiments.variants import CODE, VARIANTS, variant_of
+from tmlcd_core.features.speech_extractor import PAPER_NAME
+from tmlcd_core.start import START
 from tmlcd_core.streams.foreign import is_foreign
 
 if TYPE_CHECKING:
@@ -52,7 +55,12 @@ ANY_STREAM = ("label", "scale", "order", "initial", "samples", "labels", "label_
 AUTOMATIC = {"k": "0", "window": "0", "p": "0", "max_bytes": "0"}  # values that mean the default
 OTHER = "set"  # SETTING=VALUE, for settings without a widget
 EXTRACTOR = "extractor."
-PAPER = "paper"  # a name of VARIANTS, whose settings come before the others of the link
+EXTRACTOR_FIELD = "extractor"  # a name of EXTRACTORS
+PAPER_FIELD = "paper"  # a name of VARIANTS, whose settings come before the others of the link
+NAMES = frozenset((
+    "data", FOLDER, TABLE, "bands", "words", "new", "learners", OTHER, PAPER_FIELD, EXTRACTOR_FIELD, *WHOLE, *SHARES,
+    *TEXTS, *SETTINGS,
+))  # all parameters of an experiment  # fmt: skip
 
 # Values in links of earlier versions: labels of the page.
 OLD_LABELS = {
@@ -137,7 +145,7 @@ def parameters_of(experiment: Experiment) -> dict[str, list[str]]:
         found["learners"] = list(experiment.learners)
     variant, left, extractor = _by_variant(experiment)
     if variant:
-        found[PAPER] = [variant]
+        found[PAPER_FIELD] = [variant]
     for name, keys in SETTINGS.items():
         mine = [key for key in keys if "." not in key or key.partition(".")[0] in experiment.learners]
         values = {left[key] for key in mine if key in left}
@@ -145,6 +153,8 @@ def parameters_of(experiment: Experiment) -> dict[str, list[str]]:
             found[name] = [text_of(values.pop())]
             for key in mine:
                 del left[key]
+    if "name" in extractor:
+        found[EXTRACTOR_FIELD] = [str(extractor.pop("name"))]
     other = [f"{key}={text_of(value)}" for key, value in left.items()]
     other += [f"{EXTRACTOR}{key}={json.dumps(value)}" for key, value in extractor.items()]
     if other:
@@ -170,8 +180,17 @@ def _without(values: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
 
 def link_of(experiment: Experiment, base: str = "") -> str:
     """Return the link (URL) that opens an experiment in the Drift lab of the server at `base`."""
-    asked = urlencode(parameters_of(experiment), doseq=True)
-    return f"{base.rstrip('/')}/{PAGE}" + (f"?{asked}" if asked else "")
+    asked = parameters_of(experiment) or {"data": [experiment.data]}  # a link without settings opens START
+    return f"{base.rstrip('/')}/{PAGE}?{urlencode(asked, doseq=True)}"
+
+
+def has_settings(names: Iterable[str]) -> bool:
+    """Return True if at least one of these URL parameters is a setting of an experiment.
+
+    >>> has_settings(["presenter"]), has_settings(["presenter", "h"])
+    (False, True)
+    """
+    return any(name in NAMES for name in names)
 
 
 def fields_of(url: str) -> dict[str, Any]:
@@ -180,8 +199,13 @@ def fields_of(url: str) -> dict[str, Any]:
 
 
 def fields_of_parameters(asked: Parameters) -> dict[str, Any]:
-    """Return the keyword arguments of `Experiment` in parsed URL parameters; unknown parameters are ignored."""
+    """Return the keyword arguments of `Experiment` in parsed URL parameters; unknown parameters are ignored.
+
+    Without any parameter of an experiment, they are those of `START`.
+    """
     found: dict[str, Any] = {}
+    if not has_settings(asked):
+        asked = START
     data = _last(asked, "data") or LAB_DATA
     if data == UPLOAD:
         raise ConfigError("a link does not contain the uploaded zip: unpack it and give the folder")
@@ -209,13 +233,14 @@ def fields_of_parameters(asked: Parameters) -> dict[str, Any]:
         found["new"] = new[-1]
     if learners := [OLD_LABELS.get(name, name) for name in asked.get("learners", ()) if name]:
         found["learners"] = tuple(learners)
-    variant = variant_of(_last(asked, PAPER)) if _last(asked, PAPER) else None
+    variant = variant_of(_last(asked, PAPER_FIELD)) if _last(asked, PAPER_FIELD) else None
     settings: dict[str, Any] = variant.settings if variant else {}
     for name, keys in SETTINGS.items():
         text = _last(asked, name)
         if text and text != AUTOMATIC.get(name):
             settings |= dict.fromkeys(keys, value_of(text))
-    extractor: dict[str, Any] = variant.extractor(found["data"]) if variant else {}
+    name = _last(asked, EXTRACTOR_FIELD)
+    extractor: dict[str, Any] = {"name": name} if name not in ("", PAPER_NAME) else {}
     for text in asked.get(OTHER, ()):
         key, equals, value = text.partition("=")
         if not equals:
@@ -224,6 +249,8 @@ def fields_of_parameters(asked: Parameters) -> dict[str, Any]:
             extractor[key.removeprefix(EXTRACTOR)] = _json(value)
         else:
             settings[key] = value_of(value)
+    if variant:
+        extractor = variant.with_extractor(found["data"], extractor)
     return found | {"settings": settings, "extractor": extractor}
 
 
@@ -252,6 +279,7 @@ def command_of(experiment: Experiment) -> str:
     asked = parameters_of(experiment)  # raises an error for custom scenarios and learner objects
     names = [*experiment.words, *([experiment.new] if experiment.new else [])]
     variant, settings, extractor = _by_variant(experiment)
+    named = extractor.pop("name", None)
     if extractor or any("," in name or name.startswith("-") for name in names):
         return shlex.join(["tmlcd", "run", "--link", link_of(experiment), "--runs", str(experiment.runs)])
     usual = {one.name: one.default for one in fields(experiment)}
@@ -272,6 +300,8 @@ def command_of(experiment: Experiment) -> str:
         given["learners"] = ",".join(experiment.learners)
     if variant:
         given["paper"] = variant
+    if named:
+        given["extractor"] = named
     words = ["tmlcd", "run"]
     for name, value in given.items():
         words += [f"--{name}", text_of(value)]

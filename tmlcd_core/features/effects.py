@@ -181,7 +181,7 @@ EFFECTS: dict[str, Effect] = _listed(
         "image noise",
         "image",
         "Sensor noise. At full strength with a standard deviation of 100 of 255 grey levels.",
-        image.add_noise,
+        image.add_pixel_noise,
     ),
     (
         "blur",

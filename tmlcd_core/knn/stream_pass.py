@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,18 @@ from tmlcd_core.knn.distances import BLOCK, Distances
 from tmlcd_core.knn.kernels import UNBOUNDED, UpdateRule
 from tmlcd_core.knn.store import Store
 
-__all__ = ["UNBOUNDED", "StreamPass", "UpdateRule", "learn", "observe"]
+__all__ = ["UNBOUNDED", "Queue", "StreamPass", "UpdateRule", "learn", "observe"]
+
+
+class Queue(NamedTuple):
+    """Samples of T in the order in which they joined, also those that have left: ids and class codes, shape (m,).
+
+    The first `start` samples were there at the beginning; the others joined at the sample of their id.
+    """
+
+    ids: NDArray[np.int32]
+    codes: NDArray[np.int32]
+    start: int
 
 
 class StreamPass:
@@ -67,7 +80,7 @@ class StreamPass:
             self._ids, self._codes = np.empty(room, np.int32), np.empty(room, np.int32)
             self._times = np.empty(room, np.int64)
         self._ids[: len(ids)], self._codes[: len(ids)], self._times[: len(ids)] = ids, codes, times
-        self.head, self.tail = 0, len(ids)
+        self.head, self.tail, self._joined = 0, len(ids), len(ids)
 
     @property
     def ids(self) -> NDArray[np.int32]:
@@ -83,6 +96,10 @@ class StreamPass:
     def times(self) -> NDArray[np.int64]:
         """Times of T, shape (|T|,)."""
         return self._times[self.head : self.tail]
+
+    def queue(self) -> Queue:
+        """Return all samples that T has held since `become`, also those that have left, as a `Queue`."""
+        return Queue(self._ids[: self.tail].copy(), self._codes[: self.tail].copy(), self._joined)
 
     def advance(self, start: int, stop: int) -> None:
         """Test-then-train on X[start:stop], which must lie within one block."""

@@ -107,6 +107,7 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
             window = rule.add == kernels.ADD_ALL  # a sliding window keeps the newest samples of any class
             keep = keep[-rule.max_size :] if window else keep[cut_evenly(codes[keep], rule.max_size)]
         self._start(Store(X[keep], codes[keep], np.zeros(len(keep), np.int64)), classes, rule)
+        self.kept_ = keep
         self.grid_ = grid  # offset and scale of the stored features
         self._storage = self.storage
         return self
@@ -124,6 +125,7 @@ class TinyKNN(CodedLabels, ClassifierMixin, BaseEstimator):
         self.n_features_in_ = store.x.shape[1]
         self.time_ = 0  # samples seen since `fit`; the next has time time_ + 1
         self._T = store
+        self.kept_ = np.empty(0, np.intp)  # positions of T in X of `fit`, as long as T is that of `fit`
 
     def __len__(self) -> int:
         self._require_fitted()

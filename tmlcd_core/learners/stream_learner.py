@@ -15,8 +15,9 @@ from tmlcd_core.knn.condensing import condense_codes
 from tmlcd_core.knn.distances import BLOCK, distance_cache
 from tmlcd_core.knn.storage import FEWEST_SAMPLES, quantise
 from tmlcd_core.knn.store import Store
-from tmlcd_core.knn.stream_pass import StreamPass, UpdateRule, learn, observe
+from tmlcd_core.knn.stream_pass import Queue, StreamPass, UpdateRule, learn, observe
 from tmlcd_core.knn.tiny_knn import TinyKNN
+from tmlcd_core.learners.membership import membership
 from tmlcd_core.learners.trace import Alarm, Memory, Trace
 from tmlcd_core.validation import shown, whole_number
 
@@ -66,27 +67,39 @@ class StreamLearner(TinyKNN):
             T.codes, W.codes = self._recode(T.codes, classes), self._recode(W.codes, classes)
             clock = self.time_ + 1
             stream_pass = StreamPass(X, truth, distances, T, self._settings, len(classes), clock, rates)
-            statistic, alarms = self._follow(stream_pass, detector, W, len(classes))
+            fresh = self.time_ == 0 and len(self.kept_) == len(T) and not len(W)  # T is that of `fit`
+            queues: list[Queue] = []
+            statistic, alarms = self._follow(stream_pass, detector, W, len(classes), queues)
             T, W = stream_pass.store(), _last(stream_pass, W, len(X), self._W_size)
         if classes is not self.classes_:
             self._know(classes)
         self._T, self._W, self._rates, self.detector_ = T, W, rates, detector
         self.time_ += len(X)
         self.alarm_ = alarms[-1] if alarms and alarms[-1].time == self.time_ else None
+        times = [a.time - clock for a in alarms]
         return Trace(
             classes[stream_pass.predictions],
             stream_pass.sizes,
             statistic,
-            np.array([a.time - clock for a in alarms], np.int64),
+            np.array(times, np.int64),
             np.array([a.change_time - clock for a in alarms], np.int64),
             np.array([a.accuracy_after for a in alarms], np.float64),
             Memory(self.sample_bytes_, self._W_size),
+            membership(queues, times, self._settings.max_size, self.kept_, classes, len(X)) if fresh else None,
         )
 
     def _follow(
-        self, stream_pass: StreamPass, detector: ChangeDetector | None, W: Store, n_classes: int
+        self,
+        stream_pass: StreamPass,
+        detector: ChangeDetector | None,
+        W: Store,
+        n_classes: int,
+        queues: list[Queue],
     ) -> tuple[NDArray[np.float64], list[Alarm]]:
-        """Process the stream block by block, then update the detector; at an alarm, redo the block up to the alarm."""
+        """Process the stream block by block, then update the detector; at an alarm, redo the block up to the alarm.
+
+        Appends T up to each alarm, and up to the end, to `queues`.
+        """
         n = len(stream_pass.X)
         statistic = np.full(n, math.nan)
         alarms: list[Alarm] = []
@@ -103,7 +116,9 @@ class StreamLearner(TinyKNN):
                 stream_pass.head, stream_pass.tail, stream_pass.rates[:] = before
                 stream_pass.advance(start, alarm + 1)
             start = alarm + 1
+            queues.append(stream_pass.queue())
             alarms.append(self._adapt(stream_pass, detector, W, start, n_classes))
+        queues.append(stream_pass.queue())
         return statistic, alarms
 
     def _adapt(self, stream_pass: StreamPass, detector: ChangeDetector, W: Store, seen: int, n_classes: int) -> Alarm:
@@ -178,6 +193,7 @@ class StreamLearner(TinyKNN):
                 self._W.append(row, code, self.time_)
         self._T.limit(self._settings.max_size)
         self._W.limit(self._W_size)
+        self.kept_ = self.kept_[:0]
         return self
 
     def widen(self, n_features: int) -> Self:

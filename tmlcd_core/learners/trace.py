@@ -8,6 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tmlcd_core.displays import Playable
+from tmlcd_core.learners.membership import Membership
+
 
 class Memory(NamedTuple):
     """Memory of a learner on the device: samples of T and W of equal size, and what it holds besides."""
@@ -23,7 +26,7 @@ class Memory(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(Playable):
     """Result of `run`: one entry per sample; indices count from the first sample of that run."""
 
     predictions: NDArray  # label predicted before learning
@@ -33,6 +36,7 @@ class Trace:
     change_points: NDArray[np.int64]  # index of the first sample of the new concept, as estimated at each alarm
     accuracies_after: NDArray[np.float64]  # accuracy after the change, as estimated at each alarm; nan if not estimated
     memory: Memory | None = None  # None if the learner does not say
+    membership: Membership | None = None  # T over time, for the first run after `fit` of a kNN
 
     def __len__(self) -> int:
         return len(self.predictions)

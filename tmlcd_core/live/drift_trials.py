@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tmlcd_core.datasets.folder import FolderSource, printable
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.features.voice import VOICE_EXTRACTORS, VOICE_RATE, Take, VoiceExtractor, open_take
-from tmlcd_core.live.drifts import COVERED, heard_through, in_force, spoken_for, word_to_ask
+from tmlcd_core.live.drifts import COVERED, heard_through, in_force, sound_changes, spoken_for, word_to_ask
 from tmlcd_core.live.expectations import CYCLE
 from tmlcd_core.live.session import LiveSession
 from tmlcd_core.live.speakers import find_speakers
@@ -27,7 +27,8 @@ BEFORE, AFTER = 15, 60  # judged answers before and after the drift begins
 LAST = 20  # answers at the end, for the accuracy
 SOON = 25  # answers within which an alarm is early enough for a demonstration
 FAULT_EFFECTS = ("wrong sample rate", "babble")  # at full strength
-DRIFTS: dict[str, dict[str, Any] | None] = {  # by name in the table: the arguments of `begin_drift`; None for no drift
+# By name in the table: the arguments of `begin_drift`; None for no drift.
+TRIED_DRIFTS: dict[str, dict[str, Any] | None] = {
     "none": None,
     "swap": {"kind": "swap"},
     "rotate": {"kind": "rotate"},
@@ -37,7 +38,7 @@ DRIFTS: dict[str, dict[str, Any] | None] = {  # by name in the table: the argume
     "cover": {"kind": "cover"},
     **{f"fault: {effect}": {"kind": "fault", "effect": effect, "strength": 1.0} for effect in FAULT_EFFECTS},
 }
-MEASURED = ("word", "speech")  # extractors of the page's default
+TRIED_EXTRACTORS = ("word", "speech")  # extractors of the page's default
 # Variation of a take that is used again. With these its distance to the original is that of two takes of a word.
 SPEED, WARP = 0.1, 0.05  # speed and pitch, and uneven speed, as shares of the take
 EQUALISER_HZ, EQUALISER_DB = (0, 300, 700, 1_500, 3_000, 5_000, 8_000), 4.0
@@ -85,8 +86,8 @@ def measure_drifts(
     folder: str | Path,
     sessions: int = 24,
     seed: int = 0,
-    drifts: Sequence[str] = tuple(DRIFTS),
-    extractors: Sequence[str] = MEASURED,
+    drifts: Sequence[str] = tuple(TRIED_DRIFTS),
+    extractors: Sequence[str] = TRIED_EXTRACTORS,
     progress: Progress = silent,
 ) -> DriftTable:
     """Run live sessions with recorded voices for every drift, extractor and number of taught takes.
@@ -100,7 +101,7 @@ def measure_drifts(
     seed : int
         Seed of the draws.
     drifts, extractors : sequence of str
-        Names of DRIFTS and of `VOICE_EXTRACTORS`.
+        Names of TRIED_DRIFTS and of `VOICE_EXTRACTORS`.
 
     Returns
     -------
@@ -110,8 +111,8 @@ def measure_drifts(
     """
     whole_number("sessions", sessions, 1, 10_000)
     for name in drifts:
-        if name not in DRIFTS:
-            raise ConfigError(f"there is no drift {name!r}; there are {', '.join(DRIFTS)}")
+        if name not in TRIED_DRIFTS:
+            raise ConfigError(f"there is no drift {name!r}; there are {', '.join(TRIED_DRIFTS)}")
     for name in extractors:
         if name not in VOICE_EXTRACTORS:
             raise ConfigError(f"there is no extractor {name!r}; there are {', '.join(VOICE_EXTRACTORS)}")
@@ -205,16 +206,20 @@ def _trial(
     for word in words:
         for _ in range(takes):
             session.teach(word, next(own[word]))
-    often = None
+    often: tuple[str, ...] = ()
     for number in range(BEFORE + AFTER):
-        if number == BEFORE and (what := DRIFTS[drift]) is not None:
+        if number == BEFORE and (what := TRIED_DRIFTS[drift]) is not None:
             often = session.begin_drift(**what, **_names(what["kind"], words, spare)).often
         word = word_to_ask(session, often, BEFORE)
         source = strange if in_force(session.events, "speaker") else own
-        take = next(source[spoken_for(session, word)])
-        if in_force(session.events, "cover"):
-            take = heard_through(take, *COVERED, number)
-        session.judge(session.say(take).id, word)
+        for take in source[spoken_for(session, word)]:
+            if in_force(session.events, "cover"):
+                take = heard_through(take, *COVERED, number)
+            answer = session.say(take)
+            if not answer.unknown or sound_changes(session):
+                session.judge(answer.id, word)
+                break
+            session.drop(answer.id)  # as on the page: an unknown word is not learned, the visitor says it again
     found = {}
     for name, curve in session.curves().items():
         alarms = [at - BEFORE + 1 for at in curve.alarms if at >= BEFORE]

@@ -14,7 +14,7 @@ from tmlcd_core.errors import ConfigError
 from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, StreamLearner
 from tmlcd_core.validation import one_of, real_number, whole_number
 
-LEARNERS = ("cit", "active", "hybrid")
+LIVE_LEARNERS = ("cit", "active", "hybrid")
 RANGES: dict[str, tuple[Any, Any]] = {  # limits of the page's widgets and of session files; int for integers
     "batch": (1, 20),
     "warmup": (4, 60),
@@ -106,7 +106,7 @@ class LiveSettings:
             return ActiveTinyKNN(window=self.window, detector=self.detector(), **votes)
         if name == "hybrid":
             return HybridTinyKNN(max_size=self.max_size, detector=self.detector(), **votes)
-        raise ConfigError(f"there is no learner {name!r} for a live session; there are {', '.join(LEARNERS)}")
+        raise ConfigError(f"there is no learner {name!r} for a live session; there are {', '.join(LIVE_LEARNERS)}")
 
     def false_alarm_rate(self, accuracy: float | None = None) -> float:
         """Return the simulated false-alarm probability within the horizon at an accuracy (None: `self.accuracy`)."""

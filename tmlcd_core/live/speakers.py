@@ -27,7 +27,7 @@ from tmlcd_core.validation import whole_number
 
 DRAWS = 20  # random draws of words and takes, per speaker
 SPEAKERS = 20  # default maximum
-MOST_TAKES = 60  # per word and speaker
+MOST_SPOKEN = 60  # per word and speaker
 EVERYBODY = "all speakers"
 UNNAMED = "one speaker"
 DTW = "mfcc-dtw"  # second opinion: no vectors, but the nearest take by dynamic time warping of its MFCCs
@@ -251,7 +251,7 @@ def _open(words: dict[str, list[Path]], trial: ExtractorComparison) -> dict[str,
     takes: dict[str, list[Take]] = {}
     for word, files in words.items():
         takes[word] = []
-        for path in sorted(files)[:MOST_TAKES]:
+        for path in sorted(files)[:MOST_SPOKEN]:
             try:
                 takes[word].append(open_take(path))
             except DataError as error:

@@ -24,7 +24,7 @@ from tmlcd_core.mcu.budget import (
     ram_bars,
     what_fits,
 )
-from tmlcd_core.mcu.timing import CASES, MEASURED, Case, Instructions, TimeRow, measure, time_rows
+from tmlcd_core.mcu.timing import CASES, MEASURED, Case, Instructions, TimeRow, count_instructions, time_rows
 
 if TYPE_CHECKING:
     from tmlcd_core.mcu.export import CANNOT_EXPORT, Firmware, export_firmware
@@ -53,11 +53,11 @@ __all__ = [
     "accuracy_of",
     "board",
     "budget",
+    "count_instructions",
     "export_firmware",
     "find_board",
     "flash_bytes",
     "largest_store",
-    "measure",
     "ram_bars",
     "recorded",
     "time_rows",

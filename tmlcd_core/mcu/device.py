@@ -7,6 +7,7 @@ GNU's `arm-none-eabi-gcc` can be used instead of zig.
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from tmlcd_core.errors import ConfigError, ExportError
 from tmlcd_core.mcu.boards import Board
 from tmlcd_core.mcu.budget import STACK
+from tmlcd_core.mcu.front_ends import HeardWord
 
 ZIG = (sys.executable, "-m", "ziglang", "cc")
 ZIG_CPU = {
@@ -74,16 +76,6 @@ class _CSettings(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True, eq=False)
-class HeardWord:
-    """Word of the C function tml_hear: features (n_features,), first sample, first sample after it, level in dB."""
-
-    x: NDArray[np.float32]
-    start: int
-    stop: int
-    decibels: float
-
-
 class _CWord(ctypes.Structure):
     _fields_ = (
         ("x", ctypes.POINTER(ctypes.c_float)),
@@ -111,8 +103,18 @@ def make(folder: str | Path, target: str, *variables: str) -> None:
     _compile(["make", "-s", target, *always, *variables], Path(folder))
 
 
-def build_firmware(folder: str | Path, board: Board, compiler: str = "zig", whole: bool = False) -> Path:
-    """Build the board's ELF with the project's Makefile and return its path; `whole` keeps unused functions."""
+def zig_is_installed() -> bool:
+    """Return True if zig's C compiler can be imported."""
+    return importlib.util.find_spec("ziglang") is not None
+
+
+def build_firmware(
+    folder: str | Path, board: Board, compiler: str = "zig", whole: bool = False, serial: bool = False
+) -> Path:
+    """Build the board's ELF with the project's Makefile and return its path.
+
+    `whole` keeps unused functions; `serial` builds the firmware of the serial line.
+    """
     variables = [f"BOARD={board.name}"]
     if compiler == "zig":
         variables += [
@@ -123,7 +125,7 @@ def build_firmware(folder: str | Path, board: Board, compiler: str = "zig", whol
         raise ConfigError(f"compiler={compiler!r}; choose 'zig' or 'gnu'")
     if whole:
         variables.append("LDFLAGS=-Wl,--no-gc-sections")
-    elf = Path(folder) / f"firmware-{board.name}.elf"
+    elf = Path(folder) / f"{'serial' if serial else 'firmware'}-{board.name}.elf"
     elf.unlink(missing_ok=True)
     make(folder, elf.name, *variables)
     return elf
@@ -138,11 +140,13 @@ class HostLibrary:
         An exported project (`Firmware.write`).
     flags
         More compiler flags.
+    sources
+        More source files of the folder.
     """
 
-    def __init__(self, folder: str | Path, flags: tuple[str, ...] = ()):
+    def __init__(self, folder: str | Path, flags: tuple[str, ...] = (), sources: tuple[str, ...] = ()):
         root = Path(folder)
-        sources = _makefile_list(root, "CORE")
+        sources = (*_makefile_list(root, "CORE"), *sources)
         library = root / "libtmlcd.so"
         options = ["-std=c99", "-O2", *STRICT, "-ffp-contract=off", "-shared", "-fPIC", *flags]
         _compile([*host_compiler(), *options, *sources, "-o", library.name], root)
@@ -150,6 +154,7 @@ class HostLibrary:
         self._c.tml_observe.restype = _CStep
         self._c.tml_predict.restype = ctypes.c_int32
         self._c.tml_get_settings.restype = ctypes.POINTER(_CSettings)
+        self._heard = 0  # samples since tml_listen
         if hasattr(self._c, "tml_extract"):
             self._c.tml_extract.restype = ctypes.POINTER(ctypes.c_float)
         if hasattr(self._c, "tml_statistic"):
@@ -201,6 +206,7 @@ class HostLibrary:
     def listen(self) -> None:
         """Call tml_listen: the stream of sound begins anew."""
         self._c.tml_listen()
+        self._heard = 0
 
     def hear(self, samples: NDArray[np.int16], n_features: int, block: int = 0) -> list[HeardWord]:
         """Return the words that end in the next samples (n,), pushed `block` samples at a time (0: all at once)."""
@@ -209,10 +215,12 @@ class HostLibrary:
         for start in range(0, len(samples), size):
             part = samples[start : start + size]
             while len(part):
-                part = part[self._c.tml_hear(_pointer(part), ctypes.c_uint32(len(part)), ctypes.byref(word)) :]
+                taken = self._c.tml_hear(_pointer(part), ctypes.c_uint32(len(part)), ctypes.byref(word))
+                part = part[taken:]
+                self._heard += taken
                 if word.x:
                     x = np.ctypeslib.as_array(word.x, (n_features,)).copy()
-                    found.append(HeardWord(x, word.start, word.stop, word.decibels))
+                    found.append(HeardWord(x, word.start, word.stop, self._heard, word.decibels))
         return found
 
 

@@ -47,7 +47,7 @@ CASES = (
     Case("compact, fused colours", "stm32f767", replace(_FULL, layout="compact", store="int16"), True),
     Case("streamed, 22,050 Hz", "stm32f401", FULL_RATE_F401, True),
 )
-# Results of `measure` with the pinned compiler (zig's clang, -O2); a test repeats the measurement.
+# Results of `count_instructions` with the pinned compiler (zig's clang, -O2); a test repeats the measurement.
 MEASURED: dict[Case, Instructions] = dict(
     zip(
         CASES,
@@ -64,7 +64,7 @@ MEASURED: dict[Case, Instructions] = dict(
 )
 
 
-def measure(case: Case) -> Instructions:
+def count_instructions(case: Case) -> Instructions:
     """Compile a case for its board and return its `Instructions`, counted under emulation."""
     board = BOARDS[case.board]
     counts = {n: _count(case, board, n) for n in (10, 50)}

@@ -1,11 +1,12 @@
 """Reproduction of the paper's experiments: Table 1, figures and claims, as printed and as the authors' code runs."""
 
-from tmlcd_core.paper.claims import CLAIMS, MAIN_THRESHOLD, Claim, Judged, judge
+from tmlcd_core.paper.claims import CLAIMS, MAIN_THRESHOLD, Claim, Judged, judge_claims
 from tmlcd_core.paper.configurations import (
     CODE_HYBRID_THRESHOLDS,
     PaperConfiguration,
     approximation_configurations,
     at_threshold,
+    crossed_configurations,
     describe_images,
     figure_configurations,
     image_data,
@@ -31,11 +32,12 @@ __all__ = [
     "Published",
     "approximation_configurations",
     "at_threshold",
+    "crossed_configurations",
     "describe_images",
     "figure_configurations",
     "image_data",
     "in_variant",
-    "judge",
+    "judge_claims",
     "paper_experiment",
     "table_configurations",
     "with_common_rates",

@@ -44,7 +44,7 @@ from tmlcd_core.paper.verdicts import (
 MAIN_THRESHOLD = 25.0  # h of Hybrid for the main verdict of the code's column
 ADAPTIVE = ("cit", "active", "hybrid")
 SPEECH = [f"speech-{classes}" for classes in CLASSES]  # configurations of Table 1
-BOARDS = (2, 3)  # λ of the approximation figure
+BOARD_CLASSES = (2, 3)  # λ of the approximation figure
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Judged:
     count: Count
 
 
-def judge(evidence: Evidence) -> Judged:
+def judge_claims(evidence: Evidence) -> Judged:
     """Check every claim on the same resamples of the runs of `evidence`; return `Judged`."""
     drawn = resamples(evidence.n_runs)
     found, used = {}, {}
@@ -257,13 +257,13 @@ def _board_gap(evidence: Evidence, variant: str) -> Values:
     return {
         f"{classes} classes": evidence.metric(f"baseline-{classes}", "hybrid", "accuracy")
         - evidence.metric(f"{variant}-{classes}", "hybrid", "accuracy")
-        for classes in BOARDS
+        for classes in BOARD_CLASSES
     }
 
 
 def _board_gain(evidence: Evidence) -> Values:
     values = {}
-    for name in (f"{variant}-{classes}" for variant in ("small", "slow") for classes in BOARDS):
+    for name in (f"{variant}-{classes}" for variant in ("small", "slow") for classes in BOARD_CLASSES):
         change = evidence.change(name)
         first = evidence.accuracy(name, "hybrid", 0, LATE)
         values[name] = evidence.accuracy(name, "hybrid", change - LATE, change) - first
@@ -278,17 +278,17 @@ def _small_drop(evidence: Evidence) -> Values:
     return {
         f"{classes} classes": _drop(evidence, f"small-{classes}", "accuracy_200")
         - _drop(evidence, f"baseline-{classes}", "accuracy_200")
-        for classes in BOARDS
+        for classes in BOARD_CLASSES
     }
 
 
 def _slow_drop(evidence: Evidence) -> Values:
-    return {f"{classes} classes": _drop(evidence, f"slow-{classes}", "accuracy_100") for classes in BOARDS}
+    return {f"{classes} classes": _drop(evidence, f"slow-{classes}", "accuracy_100") for classes in BOARD_CLASSES}
 
 
 def _slow_gain(evidence: Evidence) -> Values:
     values = {}
-    for classes in BOARDS:
+    for classes in BOARD_CLASSES:
         name = f"slow-{classes}"
         change, end = evidence.change(name), evidence.scenario(name).length
         late = evidence.accuracy(name, "hybrid", end - LATE, end)

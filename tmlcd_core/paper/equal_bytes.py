@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.experiments import Experiment, Results, sweep
 from tmlcd_core.knn.storage import sample_bytes
-from tmlcd_core.paper.forgetting import Gain, gain
+from tmlcd_core.paper.forgetting import Gain, gain_of
 from tmlcd_core.progress import Progress, silent
 
 DATA = ("speech", "digits", "points")
@@ -187,7 +187,7 @@ class EqualBytes:
             largest = max(case.bytes for case in cases)
             won = int((differences > 0).sum())
             found.append(
-                Comparison(name, largest, float(overall), float(soon), gain(differences), p, won, len(differences))
+                Comparison(name, largest, float(overall), float(soon), gain_of(differences), p, won, len(differences))
             )
         return sorted(found, key=lambda one: -one.accuracy)
 
@@ -199,7 +199,7 @@ class EqualBytes:
                 for name, measure, scenario in product(self.others(data, budget), MEASURES, SCENARIOS):
                     differences = self.differences(data, budget, name, measure, scenario)
                     if len(differences) > 1 and differences.mean() < 0:
-                        lost = gain(differences)
+                        lost = gain_of(differences)
                         found += [Loss(data, budget, scenario, measure, name, lost)] * (lost.sign < 0)
         return sorted(found, key=lambda one: one.gain.mean)
 

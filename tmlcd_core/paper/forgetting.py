@@ -35,7 +35,7 @@ AFTER = 500  # samples after the change, in which the accuracy is measured
 FALSE_ALARMS, HORIZON = 0.05, 1000  # h is calibrated to this probability of a false alarm within so many samples
 LONGEST = 10_000  # samples of a stream; a longer one, such as speech with λ = 10, is left out to save time
 CALM = ("cit-bounded",)  # learner whose accuracy without a change calibrates h
-LEARNERS = ("cit", "cit-bounded", "hybrid", "hybrid-unbounded", "known-change")
+STUDIED = ("cit", "cit-bounded", "hybrid", "hybrid-unbounded", "known-change")
 KINDS = {"replaced": "class-change", "rotated": "labels-swapped"}  # kind of change to drift
 NO_CHANGE = "none"  # drift of m = 0, which belongs to both kinds
 # Parts of the difference between Hybrid and CIT: the better learner minus the other.
@@ -64,10 +64,10 @@ class Gain:
         return int(self.low > 0) - int(self.high < 0)
 
 
-def gain(differences: Sequence[float] | NDArray[np.float64]) -> Gain:
+def gain_of(differences: Sequence[float] | NDArray[np.float64]) -> Gain:
     """Return the mean of differences, shape (runs,), and the percentile bootstrap interval of the mean.
 
-    >>> gain([0.02, 0.04, 0.03, 0.03]).sign
+    >>> gain_of([0.02, 0.04, 0.03, 0.03]).sign
     1
     """
     values = np.asarray(differences, np.float64)
@@ -77,7 +77,7 @@ def gain(differences: Sequence[float] | NDArray[np.float64]) -> Gain:
 
 
 @dataclass(frozen=True)
-class Case:
+class ForgettingCase:
     """One point of the study: data, kind of change, and m of λ classes affected.
 
     Parameters
@@ -117,7 +117,7 @@ class Case:
 
     def gain(self, part: str) -> Gain:
         """Return the `Gain` of a part of `SPLIT`."""
-        return gain(self.differences(part))
+        return gain_of(self.differences(part))
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,9 @@ class Forgetting:
     """Result of the study: number of runs, and the cases."""
 
     runs: int
-    cases: tuple[Case, ...]
+    cases: tuple[ForgettingCase, ...]
 
-    def of(self, kind: str) -> list[Case]:
+    def of(self, kind: str) -> list[ForgettingCase]:
         """Return the cases of a kind of change, by share."""
         return sorted((case for case in self.cases if case.kind == kind), key=lambda case: case.share)
 
@@ -139,7 +139,7 @@ class Forgetting:
     def from_json(cls, found: Mapping[str, Any]) -> Forgetting:
         """Return the result of values made by `to_json`; a `DataError` for other values."""
         try:
-            return cls(int(found["runs"]), tuple(Case(**case) for case in found["cases"]))
+            return cls(int(found["runs"]), tuple(ForgettingCase(**case) for case in found["cases"]))
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"this is not a result of `tmlcd forgetting` ({error}): run the command again") from error
 
@@ -150,7 +150,7 @@ WRONG = {"replaced": "useless (its classes replaced)", "rotated": "wrong (its la
 PERFECT, OWN = "perfect alarm", "alarm"  # parts of SPLIT
 
 
-def pays_from(cases: Sequence[Case], part: str = PERFECT) -> float | None:
+def pays_from(cases: Sequence[ForgettingCase], part: str = PERFECT) -> float | None:
     """Return the smallest share from which on forgetting clearly wins in every case; None if there is none.
 
     "Clearly" means that the 95 % interval of the gain lies above 0.
@@ -159,7 +159,7 @@ def pays_from(cases: Sequence[Case], part: str = PERFECT) -> float | None:
     return min((case.share for case in cases if case.share > lost), default=None)
 
 
-def hurts_up_to(cases: Sequence[Case], part: str = PERFECT) -> float | None:
+def hurts_up_to(cases: Sequence[ForgettingCase], part: str = PERFECT) -> float | None:
     """Return the largest share up to which forgetting clearly wins in no case; None if there is none."""
     won = min((case.share for case in cases if case.gain(part).sign > 0), default=2.0)
     return max((case.share for case in cases if case.share < won), default=None)
@@ -224,10 +224,10 @@ def split_rows(study: Forgetting) -> list[list[Any]]:
     return rows
 
 
-def named_change(case: Case) -> str:
+def named_change(case: ForgettingCase) -> str:
     """Return the name of the change of a case, as in the paper; empty for those between.
 
-    >>> named_change(Case("digits", "rotated", 3, 2, 50.0, 200, {}, ""))
+    >>> named_change(ForgettingCase("digits", "rotated", 3, 2, 50.0, 200, {}, ""))
     'two labels swapped'
     """
     names = {
@@ -299,7 +299,7 @@ def _cases(calm: Experiment, results: Results) -> list[tuple[str, Experiment]]:
     runs = [run.learners[CALM[0]] for run in results.runs(calm)]
     middle = len(runs[0].correct) // 2
     settings = {"threshold": _threshold(runs, middle), "known-change.change": middle + 1}
-    base = replace(calm, learners=LEARNERS, settings=settings)
+    base = replace(calm, learners=STUDIED, settings=settings)
     found = [(kind, base) for kind in KINDS]
     spare = len(calm.feature_pool().classes) - calm.classes
     for kind, drift in KINDS.items():
@@ -319,15 +319,15 @@ def _threshold(runs: Sequence[LearnerRun], middle: int) -> float:
     return float(math.ceil(h))  # a value of the slider in the Drift lab
 
 
-def _case(kind: str, experiment: Experiment, results: Results) -> Case:
+def _case(kind: str, experiment: Experiment, results: Results) -> ForgettingCase:
     runs = results.runs(experiment)
     change = runs[0].changes[0] if runs[0].changes else len(runs[0].learners["cit"].correct) // 2
     accuracy = {
         name: [round(float(run.learners[name].correct[change : change + AFTER].mean()), 6) for run in runs]
-        for name in LEARNERS
+        for name in STUDIED
     }
     affected = 0 if experiment.drift == NO_CHANGE else experiment.affected or (1 if kind == "replaced" else 2)
     samples = min(AFTER, runs[0].scenario.length - change)
     h = dict(experiment.settings)["threshold"]
     link = replace(experiment, learners=("cit", "hybrid"), runs=1).link()
-    return Case(experiment.data, kind, experiment.classes, affected, h, samples, accuracy, link)
+    return ForgettingCase(experiment.data, kind, experiment.classes, affected, h, samples, accuracy, link)

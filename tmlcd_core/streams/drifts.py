@@ -46,8 +46,8 @@ class DriftDetails:
     affected: int = 0
 
 
-Part = Callable[..., Drift]  # returns one drift of a scenario, given `at` and `over`
-Parts = Sequence[Part | Sequence[Part]]  # in the order of time; a sequence of parts takes place at the same time
+DriftPart = Callable[..., Drift]  # returns one drift of a scenario, given `at` and `over`
+DriftParts = Sequence[DriftPart | Sequence[DriftPart]]  # in order of time; an inner sequence has one time
 
 
 @dataclass(frozen=True)
@@ -75,23 +75,23 @@ class DriftKind:
     name: str
     title: str
     about: str
-    parts: Callable[[DriftDetails], Parts]
+    parts: Callable[[DriftDetails], DriftParts]
     disturbs: bool = False
     affects: int = 0
 
 
-def _class_change(details: DriftDetails) -> list[Part]:
+def _class_change(details: DriftDetails) -> list[DriftPart]:
     """Changes of the first classes at the same time; the given new class replaces the first one."""
     others = [partial(ClassChange, place=place) for place in range(1, details.affected)]
     return [partial(ClassChange, new=details.new), *others]
 
 
-def _labels_swapped(details: DriftDetails) -> list[Part]:
+def _labels_swapped(details: DriftDetails) -> list[DriftPart]:
     """Rotation of the first labels, as simultaneous swaps of neighbours; two labels by default."""
     return [partial(LabelsSwapped, place=place) for place in range(max(1, details.affected - 1))]
 
 
-def _noise(details: DriftDetails) -> Part:
+def _noise(details: DriftDetails) -> DriftPart:
     return partial(Noise, effect=details.effect, strength=details.strength)
 
 

@@ -20,7 +20,7 @@ RIVER = "river:"  # prefix of the names of river's streams
 CAPYMOA_GENERATORS = ("capymoa.stream.generator", "capymoa.stream.drift")  # modules of streams without an end
 ENDLESS = 10_000  # samples of a generator that has no end
 
-Row = tuple[Mapping[Any, Any], Any]  # features by name, label
+StreamRow = tuple[Mapping[Any, Any], Any]  # features by name, label
 
 
 def is_foreign(stream: Any) -> bool:
@@ -116,7 +116,7 @@ def _is_endless(stream: Any) -> bool:
     return getattr(stream, "n_samples", None) in (None, float("inf"))
 
 
-def _river_rows(stream: Any, name: str) -> Callable[[], Iterator[Row]]:
+def _river_rows(stream: Any, name: str) -> Callable[[], Iterator[StreamRow]]:
     task = str(getattr(stream, "task", ""))
     if task and "classification" not in task.lower():
         raise ConfigError(f"{name} is for {task.lower()}: choose a stream for classification")
@@ -129,12 +129,12 @@ def _river_rows(stream: Any, name: str) -> Callable[[], Iterator[Row]]:
     return lambda: iter(copy.deepcopy(stream))  # a generator goes on from its last sample
 
 
-def _capymoa_rows(stream: Any) -> Callable[[], Iterator[Row]]:
+def _capymoa_rows(stream: Any) -> Callable[[], Iterator[StreamRow]]:
     schema = stream.schema
     if not schema.is_classification():
         raise ConfigError(f"{shown(stream)} is for regression: choose a stream for classification")
 
-    def rows() -> Iterator[Row]:
+    def rows() -> Iterator[StreamRow]:
         stream.restart()
         while stream.has_more_instances():
             one = stream.next_instance()

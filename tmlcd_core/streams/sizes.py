@@ -10,6 +10,7 @@ The rule depends on the sample counts only, not on the seed, so that all runs of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
@@ -23,7 +24,7 @@ FEWEST = 2  # samples per class of a stream, so that a change lies inside it
 DRAWN = ""  # key of all classes that are drawn
 
 
-class Fit(NamedTuple):
+class FittedScenario(NamedTuple):
     """Scenario of one run; if it is shorter than requested, `fewest` is the limiting class and `samples` its count."""
 
     scenario: Scenario
@@ -68,7 +69,7 @@ def _concepts_from(scenario: Scenario, begin: int) -> list[int]:
 
 def fitting_scenario(
     make: Callable[[int, int], Scenario], asked: tuple[int, int], counts: Mapping[str, int], name: str, seed: int
-) -> Fit:
+) -> FittedScenario:
     """Draw the classes of a run and choose its length: as requested, or the longest that the data allow.
 
     Parameters
@@ -86,7 +87,7 @@ def fitting_scenario(
 
     Returns
     -------
-    Fit
+    FittedScenario
     """
     scenario = make(*asked)
     scenario.complete(list(counts), seed)  # raises an error that names a missing class
@@ -99,7 +100,9 @@ def fitting_scenario(
         enough = SHARE * min(needed[DRAWN], others[drawn - 1])
         eligible = [word for word, n in counts.items() if word not in needed and n >= enough]
         have[DRAWN] = min(counts[word] for word in eligible)
-    tight = min(have, key=lambda word: have[word] / needed[word])
+    tight = min(
+        have, key=lambda word: have[word] / needed[word] if needed[word] else math.inf
+    )  # 0: a concept of no samples
     if have[tight] < needed[tight]:
         train = min(asked[1], max(1, have[tight] // INITIAL))
         per_class = _longest(lambda n: _fits(make(n, train), have), asked[0])
@@ -108,8 +111,8 @@ def fitting_scenario(
             raise DataError(
                 f"{name} has {have[tight]} samples of {fewest!r}, too few for this drift: add samples to each class"
             )
-        return Fit(make(per_class, train).complete(list(counts), seed, eligible), fewest, have[tight])
-    return Fit(scenario.complete(list(counts), seed, eligible))
+        return FittedScenario(make(per_class, train).complete(list(counts), seed, eligible), fewest, have[tight])
+    return FittedScenario(scenario.complete(list(counts), seed, eligible))
 
 
 def _fits(scenario: Scenario, have: Mapping[str, int]) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tmlcd_core.optional_packages import require
-from tmlcd_core.paper.forgetting import OWN, PERFECT, Case, Forgetting, Gain, title
+from tmlcd_core.paper.forgetting import OWN, PERFECT, Forgetting, ForgettingCase, Gain, title
 from tmlcd_core.viz.palette import BLUE, GREEN, GREY, PURPLE, VERMILLION
 from tmlcd_core.viz.plotly_json import Part, axis, axis_key, heading, on_axes, plotly_figure
 
@@ -30,7 +30,7 @@ class Series:
     colour: str
     symbol: tuple[str, str]
     shift: float
-    cases: list[Case]
+    cases: list[ForgettingCase]
     gains: list[Gain]
 
     @property
@@ -66,7 +66,7 @@ def series(study: Forgetting, kind: str, part: str) -> Iterator[Series]:
             )
 
 
-def interactive(study: Forgetting) -> Any:
+def interactive_study(study: Forgetting) -> Any:
     """Return the Plotly figure: a column for each kind of change, a row for the perfect alarm and Hybrid's own."""
     data: list[Part] = []
     layout: Part = {"height": HEIGHT, "annotations": [], "shapes": [], "legend": {"orientation": "h", "y": -0.12}}
@@ -114,7 +114,7 @@ def _zero(number: int) -> Part:
     return {"type": "line", "line": line, **span}
 
 
-def in_words(study: Forgetting) -> str:
+def study_in_words(study: Forgetting) -> str:
     """Return a text alternative of the picture: the gain at the smallest and largest share of every line."""
     lines = [
         f"{COLUMNS[kind]}, {ROWS[part]}, {one.name}: from {one.y[0]:+.3f} to {one.y[-1]:+.3f}"
@@ -125,7 +125,7 @@ def in_words(study: Forgetting) -> str:
     return f"{title(study)}. Accuracy gained by forgetting, by share of T affected. {'; '.join(lines)}."
 
 
-def printable(study: Forgetting) -> Any:
+def printed_study(study: Forgetting) -> Any:
     """Return the picture as a Matplotlib figure."""
     require("matplotlib")
     from matplotlib.figure import Figure
@@ -155,9 +155,9 @@ def write_picture(folder: Path, study: Forgetting, name: str = "forgetting") -> 
     """Write the picture as `name`.html (self-contained), .png and .svg; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{kind}" for kind in ("html", "png", "svg")]
-    page = interactive(study).update_layout(template="plotly_white", title=title(study), margin={"t": 80})
+    page = interactive_study(study).update_layout(template="plotly_white", title=title(study), margin={"t": 80})
     page.write_html(paths[0], include_plotlyjs=True, full_html=True)
-    figure = printable(study)
+    figure = printed_study(study)
     for path in paths[1:]:
         # No date inside: the same results give the same file.
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)

@@ -23,19 +23,18 @@ from tmlcd_core.metrics import TAPS, accuracy_curve
 from tmlcd_core.streams.feature_pools import FeaturePool
 from tmlcd_core.streams.scenario import Origin, Scenario
 from tmlcd_core.streams.stream import Stream
-from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY, styles
+from tmlcd_core.viz.palette import GREY, styles
+from tmlcd_core.viz.picture import Picture, fit_projection, look
 from tmlcd_core.viz.player import UNKNOWN, Panel, PlayerRun, number_text, readable, recovery_text
 from tmlcd_core.viz.plotly_json import Part, plotly_figure
 
-# Classes in the plane: colours not used by the paper's learners, and shapes for colour-blind readers.
-CLASSES = (PURPLE, SKY, OLIVE, PINK, GREY)
 # Noun for a sample of a class, by the name of the data or the kind of data.
 CONTENTS = {
     "pack": "the word", "speech": "the word", "digits": "the digit", "points": "a point of",
     "audio": "a clip of", "image": "an image of", "vector": "a sample of",
 }  # fmt: skip
 MOST_PLACES = 8  # places of agreement in a sentence
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
+MOST_CLASSES = 25  # in a picture: no two of them look alike
 
 # Rows of the metrics table: field, name, decimals.
 FIGURES = (
@@ -60,7 +59,12 @@ FIGURES = (
 
 
 def run_of(
-    title: str, stream: Stream, traces: Mapping[str, Trace], threshold: float, tested: Collection[str] = ()
+    title: str,
+    stream: Stream,
+    traces: Mapping[str, Trace],
+    threshold: float,
+    tested: Collection[str] = (),
+    picture: Picture | None = None,
 ) -> PlayerRun:
     """Return the charts of one run for the player; `tested` as in `PlayerRun.from_traces`."""
     shown = PlayerRun.from_traces(
@@ -72,13 +76,104 @@ def run_of(
         changes=stream.scenario.known_changes,
         ends=stream.ends,
         x_label="samples seen",
-        alt=in_words(stream, traces),
+        alt=run_in_words(stream, traces),
+        change_texts=changes_in_words(stream.scenario),
+        picture=picture,
     )
     accuracy, memory, statistic = shown.panels
     taps = taps_for(len(stream))
     curves = {name: accuracy_curve(hits, taps) for name, hits in shown.correct.items()}
     accuracy = replace(accuracy, title=_accuracy_title(taps), curves=curves)
+    used = {name: trace.memory.over_time(trace.sizes) for name, trace in traces.items() if trace.memory is not None}
+    if used:
+        memory = replace(memory, alternative=_in_bytes(used))
     return replace(shown, panels=(accuracy, memory, statistic))
+
+
+def _in_bytes(used: Mapping[str, NDArray]) -> Panel:
+    return Panel("Memory in bytes: T and window W", "bytes", used, digits=0, strip=True, unit="bytes")
+
+
+def picture_of(
+    stream: Stream, traces: Mapping[str, Trace], settings: Mapping[str, Mapping[str, Any]], can_play: bool = False
+) -> Picture | None:
+    """Return the picture of a run: the plane itself, or a projection fitted on the initial training set.
+
+    Parameters
+    ----------
+    stream, traces
+        The run.
+    settings
+        Settings of each learner (`Experiment.learner_settings`).
+    can_play
+        True if the samples have a sound or picture.
+
+    Returns
+    -------
+    Picture or None
+        None if there are too many classes to tell them apart.
+    """
+    labels = np.concatenate([stream.y0, stream.y])
+    if len(np.unique(labels)) > MOST_CLASSES:
+        return None
+    in_plane = stream.X.shape[1] == 2
+    samples = np.concatenate([stream.X0, stream.X])
+    held = {name: trace.membership for name, trace in traces.items() if trace.membership is not None}
+    votes = {}
+    for name in held:
+        k = settings[name].get("k", "sqrt")
+        votes[name] = (k if isinstance(k, int) else 0, settings[name].get("weights") == "distance")
+    return Picture(
+        samples if in_plane else fit_projection(stream.X0, stream.y0)(samples),
+        labels,
+        len(stream.y0),
+        "The plane" if in_plane else "Projection to two dimensions",
+        in_plane and all(one.get("storage", "float32") == "float32" for one in settings.values()),
+        {name: trace.predictions for name, trace in traces.items()},
+        held,
+        votes,
+        can_play,
+    )
+
+
+def changes_in_words(scenario: Scenario) -> tuple[str, ...]:
+    """Return what happened at each change of a scenario, in the past tense.
+
+    >>> from tmlcd_core.streams import make_scenario
+    >>> changes_in_words(make_scenario("labels-swapped", ("yes", "up")))
+    ('“yes” and “up” swapped',)
+    """
+    if scenario.recorded:
+        return ()
+    concepts, found = scenario.concepts(), []
+    for change in scenario.changes:
+        numbers = [number for number, drift in enumerate(scenario.drifts) if drift.at == change]
+        found.append(_change_in_words(concepts[numbers[0]], concepts[numbers[-1] + 1]))
+    return tuple(found)
+
+
+def _change_in_words(before: Mapping[str, Origin], after: Mapping[str, Origin]) -> str:
+    def named(labels: Collection[str]) -> str:
+        return _listed([f"“{label}”" for label in labels])
+
+    other = [label for label in after if label in before and after[label].word != before[label].word]
+    parts = []
+    if other and {after[label].word for label in other} == {before[label].word for label in other}:
+        parts.append(f"{named(other)} {'swapped' if len(other) == 2 else 'rotated'}")
+    else:
+        parts += [f"“{after[label].word}” replaced “{before[label].word}”" for label in other]
+    if new := [label for label in after if label not in before]:
+        parts.append(f"{named(new)} appeared")
+    if gone := [label for label in before if label not in after]:
+        parts.append(f"{named(gone)} disappeared")
+    effects = {origin.effect for origin in after.values()} - {origin.effect for origin in before.values()}
+    for effect in sorted(effects):
+        parts.append(f"{effect or 'the noise'} {'started' if effect else 'stopped'}")
+    return _listed(parts)
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def taps_for(length: int) -> int:
@@ -94,7 +189,7 @@ def _accuracy_title(taps: int) -> str:
     return f"Accuracy over the last {taps} samples"
 
 
-def in_words(stream: Stream, traces: Mapping[str, Trace]) -> str:
+def run_in_words(stream: Stream, traces: Mapping[str, Trace]) -> str:
     """Return a description of a run in words."""
     changes = ", ".join(map(str, stream.changes)) or ("unknown" if stream.scenario.recorded else "none")
     looks = styles(traces)
@@ -126,10 +221,22 @@ def bands_of(title: str, runs: Sequence[Run], threshold: float) -> PlayerRun:
         threshold=threshold,
         threshold_label=f"threshold h = {threshold:g}",
         digits=1,
+        strip=True,
     )
+    memory = panel("Memory: samples in T", "|T|", lambda run: run.sizes, digits=0, strip=True, unit="samples")
+    if all(run.learners[name].memory is not None for run in runs for name in names):
+        used = panel(
+            "Memory in bytes: T and window W",
+            "bytes",
+            lambda run: run.memory.over_time(run.sizes),  # type: ignore[union-attr]
+            digits=0,
+            strip=True,
+            unit="bytes",
+        )
+        memory = replace(memory, alternative=used)
     panels = (
         panel(_accuracy_title(taps), "accuracy", lambda run: accuracy_curve(run.correct, taps), low=None, high=1.0),
-        panel("Memory: samples in T", "|T|", lambda run: run.sizes, digits=0),
+        memory,
         readable(statistic),
     )
     return PlayerRun(
@@ -139,6 +246,9 @@ def bands_of(title: str, runs: Sequence[Run], threshold: float) -> PlayerRun:
         changes=None if known is None else tuple(change for change in known if change < length),
         x_label="samples seen",
         alt=f"Mean and standard deviation of {len(runs)} runs.",
+        ends=runs[0].scenario.ends if known else None,
+        change_texts=changes_in_words(runs[0].scenario),
+        band=f"Average of {len(runs)} runs, band: ± 1 standard deviation",
     )
 
 
@@ -249,9 +359,8 @@ def plane_figure(samples: Any, labels: Any, classes: Any, here: Any, near: Any, 
         part = samples[labels == label]
         if not len(part):
             continue
-        colour, again = number % len(CLASSES), number // len(CLASSES)
-        symbol = SYMBOLS[(colour + again) % len(SYMBOLS)]
-        marker = {"size": 7, "opacity": 0.7, "color": CLASSES[colour], "symbol": symbol}
+        drawn = look(number, str(label))
+        marker = {"size": 7, "opacity": 0.7, "color": drawn["colour"], "symbol": drawn["shape"]}
         data.append({
             "type": "scatter", "x": part[:, 0], "y": part[:, 1], "mode": "markers", "name": str(label),
             "marker": marker,

@@ -14,9 +14,9 @@ from tmlcd_core.mcu import Bar
 from tmlcd_core.mcu.boards import KB
 from tmlcd_core.optional_packages import require
 from tmlcd_core.viz.cusum import CusumState
-from tmlcd_core.viz.lab import CLASSES
 from tmlcd_core.viz.mcu import PARTS, REST, in_kb, parts_of
 from tmlcd_core.viz.palette import BLUE, GREY, SEQUENTIAL, VERMILLION, Style, styles
+from tmlcd_core.viz.picture import CLASSES
 from tmlcd_core.viz.player import Panel, PlayerRun
 
 WIDTH = 7.5  # inches: a column of text on a screen or a page

@@ -105,7 +105,7 @@ def ram_figure(bars: Sequence[Bar]) -> Any:
     return plotly_figure(data, layout)
 
 
-def in_words(bars: Sequence[Bar]) -> str:
+def bars_in_words(bars: Sequence[Bar]) -> str:
     """Return a text alternative of the RAM chart."""
     needed = [sum(size for _, size in bar.parts) for bar in bars]
     limits = (f"{bar.board} has {bar.limit:,} bytes of RAM" for bar in bars)

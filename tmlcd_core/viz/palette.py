@@ -31,8 +31,8 @@ class Style:
 
     Examples
     --------
-    >>> from tmlcd_core.viz.palette import style
-    >>> style("hybrid").colour, len(style("hybrid").dash)
+    >>> from tmlcd_core.viz.palette import learner_style
+    >>> learner_style("hybrid").colour, len(learner_style("hybrid").dash)
     ('#009E73', 0)
 
     References
@@ -52,7 +52,7 @@ class Style:
 
 
 # Learners offered by the Drift lab.
-LEARNERS = {
+LEARNER_STYLES = {
     "cit": Style("Condensing-in-Time", "CIT", BLUE, (5, 3)),
     "active": Style("Active Tiny kNN", "Active", VERMILLION, (11, 4)),
     "hybrid": Style("Hybrid Tiny kNN", "Hybrid", GREEN),
@@ -85,7 +85,7 @@ def styles(learners: Iterable[str]) -> dict[str, Style]:
     spare = 0
     found: dict[str, Style] = {}
     for learner in learners:
-        known = LEARNERS.get(learner) or COMPARED.get(learner)
+        known = LEARNER_STYLES.get(learner) or COMPARED.get(learner)
         if known:
             found[learner] = known
         elif learner not in found:
@@ -95,6 +95,6 @@ def styles(learners: Iterable[str]) -> dict[str, Style]:
     return found
 
 
-def style(learner: str) -> Style:
+def learner_style(learner: str) -> Style:
     """Return the `Style` of one learner."""
     return styles([learner])[learner]

@@ -23,7 +23,7 @@ BAND = 0.15  # opacity of the standard deviation
 
 
 @dataclass(frozen=True)
-class Line:
+class CurveLine:
     """Curve of a chart with its standard deviation and style."""
 
     style: Style
@@ -36,14 +36,14 @@ class FigurePanel:
 
     title: str
     unit: str
-    lines: list[Line]
+    lines: list[CurveLine]
     changes: tuple[int, ...]
     x: NDArray[np.int64]
 
     def thinned(self, most: int) -> FigurePanel:
         """Return the panel downsampled to at most so many points."""
         kept = np.unique(np.linspace(0, len(self.x) - 1, min(len(self.x), most)).round().astype(np.int64))
-        lines = [Line(one.style, Curve(one.curve.mean[kept], one.curve.std[kept])) for one in self.lines]
+        lines = [CurveLine(one.style, Curve(one.curve.mean[kept], one.curve.std[kept])) for one in self.lines]
         return replace(self, lines=lines, x=self.x[kept])
 
 
@@ -55,8 +55,8 @@ def algorithm_panels(results: Results, configurations: Sequence[PaperConfigurati
     found = []
     for one in configurations:
         looks = styles(one.experiment.learners)
-        accuracy = [Line(look, results.accuracy(one.experiment, name)) for name, look in looks.items()]
-        sizes = [Line(look, results.sizes(one.experiment, name)) for name, look in looks.items()]
+        accuracy = [CurveLine(look, results.accuracy(one.experiment, name)) for name, look in looks.items()]
+        sizes = [CurveLine(look, results.sizes(one.experiment, name)) for name, look in looks.items()]
         found.append(_pair(one.title, accuracy, sizes, results.runs(one.experiment)[0].changes))
     return found
 
@@ -68,14 +68,14 @@ def approximation_panels(results: Results, configurations: Sequence[PaperConfigu
         group = [one for one in configurations if one.experiment.classes == classes]
         looks = list(styles(one.title for one in group).values())
         pairs = list(zip(looks, group, strict=True))
-        accuracy = [Line(look, results.accuracy(one.experiment, "hybrid")) for look, one in pairs]
-        sizes = [Line(look, results.sizes(one.experiment, "hybrid")) for look, one in pairs]
+        accuracy = [CurveLine(look, results.accuracy(one.experiment, "hybrid")) for look, one in pairs]
+        sizes = [CurveLine(look, results.sizes(one.experiment, "hybrid")) for look, one in pairs]
         title, changes = f"Speech, a class changes, {classes} classes", results.runs(group[0].experiment)[0].changes
         found.append(_pair(title, accuracy, sizes, changes))
     return found
 
 
-def _pair(title: str, accuracy: list[Line], sizes: list[Line], changes: tuple[int, ...]) -> Pair:
+def _pair(title: str, accuracy: list[CurveLine], sizes: list[CurveLine], changes: tuple[int, ...]) -> Pair:
     x = np.arange(len(sizes[0].curve.mean))
     return FigurePanel(title, "accuracy", accuracy, changes, x), FigurePanel(title, "|T|, samples", sizes, changes, x)
 
@@ -110,7 +110,7 @@ def from_json(found: Sequence[Sequence[Mapping[str, Any]]]) -> list[Pair]:
 
 def _panel_of(found: Mapping[str, Any]) -> FigurePanel:
     lines = [
-        Line(
+        CurveLine(
             Style(one["name"], one["short"], one["colour"], tuple(one["dash"])),
             Curve(np.array(one["mean"], np.float64), np.array(one["std"], np.float64)),
         )
@@ -119,7 +119,7 @@ def _panel_of(found: Mapping[str, Any]) -> FigurePanel:
     return FigurePanel(found["title"], found["unit"], lines, tuple(found["changes"]), np.array(found["x"], np.int64))
 
 
-def interactive(panels: Sequence[Sequence[FigurePanel]]) -> Any:
+def interactive_panels(panels: Sequence[Sequence[FigurePanel]]) -> Any:
     """Return a Plotly figure with one row per configuration: accuracy on the left, memory on the right."""
     rows = len(panels)
     gap = 0.25 / rows
@@ -145,12 +145,12 @@ def interactive(panels: Sequence[Sequence[FigurePanel]]) -> Any:
 
 def chart(panel: FigurePanel) -> Any:
     """Return a Plotly figure of a single chart with the legend below it, for narrow layouts."""
-    figure = interactive([[panel]])
+    figure = interactive_panels([[panel]])
     legend = {"orientation": "h", "y": -0.12}
     return figure.update_layout(height=CHART, margin={"l": 6, "r": 6, "t": 28, "b": 6}, legend=legend)
 
 
-def in_words(panel: FigurePanel) -> str:
+def panel_in_words(panel: FigurePanel) -> str:
     """Return a text alternative of a chart: first and last value of each line."""
     ends = [
         f"{line.style.name} from {line.curve.mean[~np.isnan(line.curve.mean)][0]:.3g} to {line.curve.mean[-1]:.3g}"
@@ -160,7 +160,7 @@ def in_words(panel: FigurePanel) -> str:
     return f"{panel.title}: {panel.unit}. {'; '.join(ends)}. Changes at sample: {changes}."
 
 
-def _traces(x: NDArray[np.int64], line: Line, in_legend: bool) -> list[Part]:
+def _traces(x: NDArray[np.int64], line: CurveLine, in_legend: bool) -> list[Part]:
     mean, std = line.curve.mean, line.curve.std
     drawn = ~np.isnan(mean)
     x, mean, std = x[drawn], mean[drawn], std[drawn]
@@ -185,7 +185,7 @@ def _traces(x: NDArray[np.int64], line: Line, in_legend: bool) -> list[Part]:
     return [band, curve]
 
 
-def printable(panels: Sequence[Pair]) -> Any:
+def printed_panels(panels: Sequence[Pair]) -> Any:
     """Return the panels as a Matplotlib figure."""
     require("matplotlib")
     from matplotlib.figure import Figure
@@ -209,7 +209,7 @@ def printable(panels: Sequence[Pair]) -> Any:
     return figure
 
 
-def _draw(chart: Any, x: NDArray[np.int64], line: Line) -> None:
+def _draw(chart: Any, x: NDArray[np.int64], line: CurveLine) -> None:
     mean, std = line.curve.mean, line.curve.std
     # Matplotlib counts dashes in line widths.
     dashes = (0, tuple(length / 2 for length in line.style.dash)) if line.style.dash else "-"
@@ -221,8 +221,10 @@ def write_figure(folder: Path, name: str, panels: Sequence[Pair]) -> list[Path]:
     """Write the figure as `name`.html (self-contained), .png and .svg; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / f"{name}.html"
-    interactive(panels).update_layout(template="plotly_white").write_html(page, include_plotlyjs=True, full_html=True)
-    figure = printable(panels)
+    interactive_panels(panels).update_layout(template="plotly_white").write_html(
+        page, include_plotlyjs=True, full_html=True
+    )
+    figure = printed_panels(panels)
     paths = [page]
     for kind in ("png", "svg"):
         paths.append(folder / f"{name}.{kind}")

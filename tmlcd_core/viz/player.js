@@ -1,18 +1,21 @@
-// Player of a run: stacked canvas charts animated with requestAnimationFrame; the data arrive once, as bytes.
+// Player of a run: charts on canvas animated with requestAnimationFrame; the data arrive once, as bytes.
 //
 // Curves and axes are painted once into layers; a frame copies the part left of the cursor and adds the marks, so its
 // cost does not depend on the number of samples. Screen, PNG and SVG use the same drawing code.
 // Streamlit calls the default export again after every rerun and change of theme: `players` keeps the player.
+// Outside Streamlit, call it with { data, parentElement } and, for reports, setStateValue and setTriggerValue.
 
 const SPEEDS = [10, 25, 50, 100, 250, 500, 1000, 2500]; // samples per second
 const RUN_SECONDS = 15; // the initial speed plays the whole run in about this time
 const SEND_DELAY = 150; // ms without movement before the position is sent to the server
-const TABLE_PERIOD = 100; // ms between two updates of the table while playing
+const LOOK_DELAY = 250; // ms over a sample before its picture is asked for
+const TABLE_PERIOD = 100; // ms between two updates of texts and numbers while playing
 const MAX_FRAME = 0.1; // s, longest time step: after a pause (hidden tab) the player does not jump
 const JUMP = 50; // samples, Shift + arrow: the paper's batch n
-const MARGIN = { left: 50, right: 12, top: 24, bottom: 8, ticks: 32 };
-const HEIGHT = { stacked: 122, columns: 230, export: 210 }; // px of a chart without its time axis
-const SVG = "http://www.w3.org/2000/svg";
+const HEIGHT = { main: 280, strip: 74, columns: 230, export: 210, exportStrip: 110, most: 560 }; // px, without a time axis
+const MOST_CHIPS = 14;
+const WRONG = "#D62728"; // rings around wrong predictions
+const MEDIUM = "tmlcd-medium"; // event of the window with the picture and the sound of a sample
 
 const ICONS = {
   restart: "M6 5v14h2V5zm3.5 7L19 19V5z",
@@ -25,13 +28,14 @@ const ICONS = {
 
 const players = new WeakMap();
 
-export default function ({ data, parentElement, setStateValue }) {
+export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
   let player = players.get(parentElement);
   if (!player) {
     player = new Player(parentElement);
     players.set(parentElement, player);
   }
-  player.send = (position) => setStateValue("position", position);
+  player.send = (position) => setStateValue?.("position", position);
+  player.ask = (name, value) => setTriggerValue?.(name, value);
   player.update(data);
   return () => {
     player.destroy();
@@ -39,357 +43,7 @@ export default function ({ data, parentElement, setStateValue }) {
   };
 }
 
-export { decode, metrics }; // for the tests
-
-// ---------------------------------------------------------------- data
-
-function decode(bytes) {
-  const size = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-  const run = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
-  const body = bytes.slice(4 + size).buffer; // a copy begins at 0, so that float32 is aligned
-  const array = (ref) => ref && new (ref.type === "f4" ? Float32Array : Uint8Array)(body, ref.offset, run.length);
-  for (const panel of run.panels) {
-    panel.curves = panel.curves.map(array);
-    panel.deviation = panel.deviation.map(array);
-  }
-  for (const learner of run.learners) {
-    const correct = array(learner.correct);
-    if (!correct) continue;
-    learner.hits = new Uint32Array(run.length + 1);
-    for (let i = 0; i < run.length; i++) learner.hits[i + 1] = learner.hits[i] + correct[i];
-  }
-  return run;
-}
-
-const formats = Array.from({ length: 7 }, (_, digits) =>
-  new Intl.NumberFormat("en-GB", {
-    minimumFractionDigits: digits, maximumFractionDigits: digits, signDisplay: "negative",
-    roundingMode: "halfEven", // as in Python: "Detailed results" shows the same digits
-  }));
-const number = (value, digits) => formats[Math.min(6, digits)].format(value);
-
-// Rows of the table: values at sample i, and metrics of samples 0 to i.
-function metrics(run, i) {
-  const dash = "–";
-  const rows = run.panels.map((panel, p) => ({
-    group: "At the cursor",
-    name: panel.short,
-    hint: panel.title,
-    cells: run.learners.map((_, l) => {
-      const value = run.panels[p].curves[l]?.[i];
-      return value === undefined || Number.isNaN(value) ? dash : number(value, panel.digits);
-    }),
-  }));
-  const share = (hits, from, to) => (to > from ? number((hits[to] - hits[from]) / (to - from), 3) : dash);
-  const soFar = (name, hint, cell) =>
-    rows.push({ group: "So far", name, hint, cells: run.learners.map((learner) => cell(learner)) });
-  const change = run.changes[0];
-  if (run.learners.some((learner) => learner.hits)) {
-    const accuracy = (from, to) => (learner) => (learner.hits ? share(learner.hits, from, to) : dash);
-    soFar("accuracy", "Correct predictions / samples seen.", accuracy(0, i + 1));
-    if (change !== undefined) {
-      soFar("before change", "Accuracy before the first true change.", accuracy(0, Math.min(change, i + 1)));
-      soFar("after change", "Accuracy since the first true change.", accuracy(change, i + 1));
-    }
-  }
-  // The server evaluates alarms and changes; look up their texts.
-  for (const { name, hint, cells } of run.so_far)
-    rows.push({ group: "So far", name, hint, cells: cells.map((steps) => steps?.findLast(([from]) => from <= i)[1] ?? dash) });
-  return rows;
-}
-
-// ---------------------------------------------------------------- pens: canvas and SVG with one interface
-
-class CanvasPen {
-  constructor(context, font) {
-    this.context = context;
-    this.font = font;
-  }
-  line(points, { stroke, width = 1, dash = [], alpha = 1 }) {
-    const c = this.context;
-    c.save();
-    c.globalAlpha = alpha;
-    c.strokeStyle = stroke;
-    c.lineWidth = width;
-    c.lineJoin = "round";
-    c.setLineDash(dash);
-    c.beginPath();
-    this.trace(points);
-    c.stroke();
-    c.restore();
-  }
-  area(points, { fill, alpha = 1 }) {
-    const c = this.context;
-    c.save();
-    c.globalAlpha = alpha;
-    c.fillStyle = fill;
-    c.beginPath();
-    this.trace(points);
-    c.closePath();
-    c.fill();
-    c.restore();
-  }
-  trace(points) {
-    let pen = false;
-    for (let i = 0; i < points.length; i += 2) {
-      if (Number.isNaN(points[i + 1])) pen = false;
-      else if (pen) this.context.lineTo(points[i], points[i + 1]);
-      else {
-        this.context.moveTo(points[i], points[i + 1]);
-        pen = true;
-      }
-    }
-  }
-  text(x, y, text, { fill, size = 12, align = "left", bold = false }) {
-    const c = this.context;
-    c.fillStyle = fill;
-    c.font = `${bold ? 600 : 400} ${size}px ${this.font}`;
-    c.textAlign = align;
-    c.textBaseline = "alphabetic";
-    c.fillText(text, x, y);
-  }
-  within(x, y, width, height, draw) {
-    this.context.save();
-    this.context.beginPath();
-    this.context.rect(x, y, width, height);
-    this.context.clip();
-    draw();
-    this.context.restore();
-  }
-}
-
-class SvgPen {
-  constructor(width, height, font) {
-    this.svg = document.createElementNS(SVG, "svg");
-    this.top = this.svg;
-    this.add("title", {});
-    this.set(this.svg, { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}`, "font-family": font });
-    this.clips = 0;
-  }
-  set(element, attributes) {
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    return element;
-  }
-  add(tag, attributes) {
-    return this.top.appendChild(this.set(document.createElementNS(SVG, tag), attributes));
-  }
-  path(points, close) {
-    let d = "";
-    let pen = false;
-    for (let i = 0; i < points.length; i += 2) {
-      if (Number.isNaN(points[i + 1])) pen = false;
-      else {
-        d += `${pen ? "L" : "M"}${points[i].toFixed(1)} ${points[i + 1].toFixed(1)}`;
-        pen = true;
-      }
-    }
-    return d + (close ? "Z" : "");
-  }
-  line(points, { stroke, width = 1, dash = [], alpha = 1 }) {
-    this.add("path", {
-      d: this.path(points), fill: "none", stroke, "stroke-width": width, "stroke-linejoin": "round",
-      "stroke-dasharray": dash.join(" ") || "none", "stroke-opacity": alpha,
-    });
-  }
-  area(points, { fill, alpha = 1 }) {
-    this.add("path", { d: this.path(points, true), fill, "fill-opacity": alpha });
-  }
-  text(x, y, text, { fill, size = 12, align = "left", bold = false }) {
-    const anchor = { left: "start", center: "middle", right: "end" }[align];
-    const weight = bold ? 600 : 400;
-    this.add("text", { x, y, fill, "font-size": size, "text-anchor": anchor, "font-weight": weight }).textContent = text;
-  }
-  within(x, y, width, height, draw) {
-    const id = `clip${this.clips++}`;
-    const clip = this.add("clipPath", { id });
-    clip.appendChild(this.set(document.createElementNS(SVG, "rect"), { x, y, width, height }));
-    const outer = this.top;
-    this.top = this.add("g", { "clip-path": `url(#${id})` });
-    draw();
-    this.top = outer;
-  }
-}
-
-// ---------------------------------------------------------------- drawing
-
-function niceStep(span, count) {
-  const raw = span / Math.max(1, count);
-  const power = 10 ** Math.floor(Math.log10(raw));
-  return power * [1, 2, 5, 10].find((m) => m * power >= raw * 0.999);
-}
-
-function ticks(low, high, count) {
-  const step = niceStep(high - low, count);
-  const values = [];
-  for (let v = Math.ceil(low / step - 1e-9) * step; v <= high + step * 1e-9; v += step) values.push(v);
-  return { values, digits: Math.max(0, -Math.floor(Math.log10(step) + 1e-9)) };
-}
-
-function rangeOf(panel, hidden) {
-  let low = panel.low ?? Infinity;
-  let high = panel.high ?? -Infinity;
-  panel.curves.forEach((curve, l) => {
-    if (!curve || hidden[l]) return;
-    const spread = panel.deviation[l];
-    for (let i = 0; i < curve.length; i++) {
-      const d = spread ? spread[i] : 0;
-      if (panel.low === null && curve[i] - d < low) low = curve[i] - d;
-      if (panel.high === null && curve[i] + d > high) high = curve[i] + d;
-    }
-  });
-  if (panel.threshold !== null && panel.high === null) high = Math.max(high, panel.threshold * 1.15);
-  if (!Number.isFinite(low)) low = 0;
-  if (!(high > low)) high = low + 1;
-  const step = niceStep(high - low, 4);
-  if (panel.high === null) high = Math.ceil(high / step - 1e-9) * step;
-  if (panel.low === null) low = Math.floor(low / step + 1e-9) * step;
-  return [low, high];
-}
-
-// Geometry and scales of one chart.
-function geometry(run, panel, hidden, width, height, timeAxis) {
-  const bottom = MARGIN.bottom + (timeAxis ? MARGIN.ticks : 0);
-  const [low, high] = rangeOf(panel, hidden);
-  const box = { x: MARGIN.left, y: MARGIN.top, width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - bottom };
-  return {
-    box, low, high, timeAxis,
-    x: (i) => box.x + ((i + 0.5) / run.length) * box.width,
-    y: (v) => box.y + box.height * (1 - (v - low) / (high - low)),
-    sample: (x) => Math.floor(((x - box.x) / box.width) * run.length),
-  };
-}
-
-function drawAxes(pen, run, panel, g, ink) {
-  const { box } = g;
-  pen.text(2, 15, panel.title, { fill: ink.text, size: 13, bold: true });
-  const vertical = ticks(g.low, g.high, Math.max(2, Math.ceil(box.height / 26)));
-  for (const v of vertical.values) {
-    const y = Math.round(g.y(v)) + 0.5;
-    pen.line([box.x, y, box.x + box.width, y], { stroke: ink.text, alpha: 0.14 });
-    pen.text(box.x - 6, y + 4, number(v, vertical.digits), { fill: ink.text, align: "right" });
-  }
-  const horizontal = ticks(0, run.length, Math.max(2, box.width / 80));
-  for (const v of horizontal.values) {
-    const x = Math.round(box.x + (v / run.length) * box.width) + 0.5;
-    pen.line([x, box.y, x, box.y + box.height], { stroke: ink.text, alpha: 0.07 });
-    const align = v === 0 ? "left" : x > box.x + box.width - 16 ? "right" : "center";
-    if (g.timeAxis) pen.text(x, box.y + box.height + 16, number(v, 0), { fill: ink.text, align });
-  }
-  if (g.timeAxis)
-    pen.text(box.x + box.width / 2, box.y + box.height + 31, run.x_label, { fill: ink.text, align: "center" });
-  if (panel.threshold !== null) {
-    const y = g.y(panel.threshold);
-    pen.line([box.x, y, box.x + box.width, y], { stroke: ink.text, width: 1.5, dash: [2, 3] });
-    pen.text(box.x + box.width - 2, y - 5, panel.threshold_label, { fill: ink.text, align: "right" });
-  }
-}
-
-// At most four points per pixel column (first, minimum, maximum, last): looks like all samples at a fixed cost.
-function polyline(values, g, length) {
-  const points = [];
-  const perColumn = Math.max(1, Math.floor(length / g.box.width));
-  const put = (i) => points.push(g.x(i), g.y(values[i]));
-  for (let start = 0; start < length; start += perColumn) {
-    const last = Math.min(length, start + perColumn) - 1;
-    let least = start;
-    let greatest = start;
-    let gap = false;
-    for (let i = start; i <= last && !gap; i++) {
-      const v = values[i];
-      gap = v !== v; // nan
-      if (v < values[least]) least = i;
-      if (v > values[greatest]) greatest = i;
-    }
-    if (gap) for (let i = start; i <= last; i++) put(i);
-    else {
-      put(start);
-      if (least !== greatest) {
-        put(Math.min(least, greatest));
-        put(Math.max(least, greatest));
-      }
-      if (last > start) put(last);
-    }
-  }
-  return points;
-}
-
-function drawCurves(pen, run, panel, g, hidden) {
-  const { box } = g;
-  pen.within(box.x, box.y - 2, box.width, box.height + 4, () => {
-    run.learners.forEach((learner, l) => {
-      const curve = panel.curves[l];
-      const spread = panel.deviation[l];
-      if (!curve || hidden[l] || !spread) return;
-      const edge = (sign) => polyline(curve.map((v, i) => v + sign * spread[i]), g, run.length);
-      const lower = edge(-1);
-      const points = edge(1);
-      for (let i = lower.length - 2; i >= 0; i -= 2) points.push(lower[i], lower[i + 1]);
-      pen.area(points.filter((_, i) => !Number.isNaN(points[i | 1])), { fill: learner.colour, alpha: 0.18 });
-    });
-    // Solid lines first: dashes on top show where two curves coincide.
-    const order = run.learners.map((_, l) => l).sort((a, b) => run.learners[a].dash.length - run.learners[b].dash.length);
-    for (const l of order) {
-      const { colour, dash } = run.learners[l];
-      if (panel.curves[l] && !hidden[l])
-        pen.line(polyline(panel.curves[l], g, run.length), { stroke: colour, width: 2, dash });
-    }
-  });
-}
-
-function triangle(pen, x, y, colour) {
-  pen.area([x - 5, y - 5, x + 5, y - 5, x, y + 4], { fill: colour });
-}
-
-function diamond(pen, x, y, colour, paper) {
-  const points = [x, y - 5, x + 5, y, x, y + 5, x - 5, y];
-  pen.area(points, { fill: paper });
-  pen.line([...points, x, y - 5], { stroke: colour, width: 1.8 });
-}
-
-// True changes are always shown; an alarm and its estimated change point appear when it is raised.
-function drawMarks(pen, run, panel, g, hidden, ink, cursor, label) {
-  const { box } = g;
-  const bottom = box.y + box.height;
-  for (const change of run.changes) {
-    const x = box.x + (change / run.length) * box.width;
-    pen.line([x, box.y, x, bottom], { stroke: ink.text, width: 2.5, alpha: 0.55 });
-    const right = x > box.x + box.width - 80;
-    const free = x > 20 + 7 * panel.title.length; // to the right of the chart's title
-    if (label && free && box.width > 480) pen.text(x + (right ? -5 : 5), box.y - 4, "true change", { fill: ink.text, align: right ? "right" : "left" });
-  }
-  let row = 0;
-  run.learners.forEach((learner, l) => {
-    if (!learner.alarms?.length || hidden[l]) return;
-    const level = (row++ % 4) * 11;
-    learner.alarms.forEach((alarm, n) => {
-      if (alarm > cursor) return;
-      const x = g.x(alarm);
-      pen.line([x, box.y, x, bottom], { stroke: learner.colour, width: 1.2, alpha: 0.8 });
-      triangle(pen, x, box.y + 6 + level, learner.colour);
-      const point = learner.change_points[n];
-      if (point === undefined) return;
-      const xp = box.x + (point / run.length) * box.width;
-      pen.line([xp, box.y, xp, bottom], { stroke: learner.colour, width: 1.2, dash: [3, 4], alpha: 0.8 });
-      diamond(pen, xp, bottom - 7 - level, learner.colour, ink.paper);
-    });
-  });
-}
-
-function legendItems(run, hidden, ink) {
-  const items = run.learners
-    .filter((_, l) => !hidden[l])
-    .map((learner) => ({
-      name: learner.name,
-      draw: (pen, x, y) => pen.line([x, y, x + 26, y], { stroke: learner.colour, width: 2.5, dash: learner.dash }),
-    }));
-  const key = run.learners.some((learner) => learner.alarms?.length)
-    ? [["alarm", triangle], ["estimated change point", diamond]] : [];
-  for (const [name, shape] of key)
-    items.push({ name, draw: (pen, x, y) => shape(pen, x + 13, y, ink.text, ink.paper) });
-  return items;
-}
-
-// ---------------------------------------------------------------- the player
+export { decode, metrics, regions, storyAt }; // for the tests
 
 const element = (tag, className, attributes = {}) => {
   const node = document.createElement(tag);
@@ -406,18 +60,50 @@ function icon(name) {
   return svg;
 }
 
+function styledLine(colour, dash) {
+  const swatch = document.createElementNS(SVG, "svg");
+  swatch.setAttribute("class", "swatch");
+  swatch.setAttribute("aria-hidden", "true");
+  const line = swatch.appendChild(document.createElementNS(SVG, "path"));
+  const stroke = { d: "M0 6H26", stroke: colour, "stroke-width": 3, "stroke-dasharray": dash.join(" ") };
+  for (const [name, value] of Object.entries(stroke)) line.setAttribute(name, value);
+  return swatch;
+}
+
+function classMark({ name, colour, shape: kind }) {
+  const item = element("span", "class");
+  const canvas = element("canvas", "", { width: 24, height: 24, "aria-hidden": "true" });
+  const c = canvas.getContext("2d");
+  c.beginPath();
+  shape(c, kind, 12, 12, 8);
+  c.fillStyle = colour;
+  c.fill();
+  item.append(canvas, name);
+  return item;
+}
+
 class Player {
   constructor(parent) {
     this.run = null;
     this.time = 0; // samples, fractional while playing
+    this.furthest = 0; // last sample that has been shown
     this.playing = false;
     this.hidden = new Set(); // names of hidden learners
     this.charts = [];
+    this.pictures = [];
     this.frames = 0;
     this.columns = false;
+    this.second = new Set(); // short names of the panels that show their alternative
+    this.kept = null;
+    this.chosen = null; // place of the sample under the pointer or tapped, in the picture
+    this.media = new Map(); // place -> { picture, sound }
     this.build(parent);
     this.resizing = new ResizeObserver(() => this.resize());
     this.resizing.observe(this.figure);
+    this.onResize = () => this.resize();
+    this.onMedium = ({ detail }) => this.receive(detail);
+    addEventListener("resize", this.onResize);
+    addEventListener(MEDIUM, this.onMedium);
   }
 
   build(parent) {
@@ -450,6 +136,7 @@ class Player {
       button("forward", "One sample forward (right arrow)", () => this.step(1)),
     );
     this.layoutButton = button("layout", "Charts side by side", () => this.setColumns(!this.columns));
+    this.keepButton = button("keep", "Keep this run: its curves stay, pale, behind those of the next run", () => this.keep(), "Keep this run");
     const tools = element("div", "buttons");
     tools.append(
       this.speed,
@@ -458,22 +145,45 @@ class Player {
       button("svg", "Save the charts as SVG", () => this.saveSvg(), "SVG"),
     );
     controls.append(buttons, this.slider, this.clock, tools);
-    this.legend = element("div", "legend", { role: "group", "aria-label": "Curves shown" });
+    this.story = element("p", "story");
+    this.world = element("select", "world", { "aria-label": "Change the world now: a drift at the cursor", title: "Makes a drift happen at the cursor" });
+    this.world.onchange = () => {
+      const drift = this.world.value;
+      this.world.value = "";
+      if (drift) this.ask("world", { drift, at: this.index });
+    };
+    this.chips = element("div", "chips", { role: "group", "aria-label": "Jump to" });
+    this.actions = element("div", "actions");
+    this.actions.append(this.chips, this.world, this.keepButton);
+    this.legend = element("div", "legend", { role: "group", "aria-label": "Learners: accuracy and memory at the cursor" });
+    this.key = element("span", "key");
+    this.gallery = element("div", "gallery");
     this.table = element("table", "metrics");
+    this.more = element("details", "more");
+    const summary = element("summary");
+    summary.textContent = "All numbers at the cursor";
     const side = element("div", "side", { tabindex: "0", role: "region", "aria-label": "Values at the cursor and so far" });
     side.append(this.table);
-    const body = element("div", "body");
-    body.append(this.figure, controls, side);
+    this.more.append(summary, side);
+    this.more.ontoggle = () => this.fillTable();
+    this.tip = element("div", "tip", { "aria-hidden": "true" });
+    this.tip.hidden = true;
+    this.body = element("div", "body");
+    this.body.append(this.gallery, this.figure, controls);
     this.live = element("div", "unseen", { "aria-live": "polite" });
-    this.root.append(this.legend, body, this.live);
-    this.root.addEventListener("keydown", (event) => this.key(event));
+    this.root.append(this.story, this.legend, this.actions, this.body, this.more, this.tip, this.live);
+    this.root.addEventListener("keydown", (event) => this.keydown(event));
     parent.appendChild(this.root);
   }
 
   destroy() {
     this.pause(false);
     clearTimeout(this.sending);
+    clearTimeout(this.looking);
+    cancelAnimationFrame(this.settling);
     this.resizing.disconnect();
+    removeEventListener("resize", this.onResize);
+    removeEventListener(MEDIUM, this.onMedium);
     this.root.remove();
   }
 
@@ -488,26 +198,34 @@ class Player {
       this.run = run;
       if (first) this.time = Math.min(run.start ?? run.length - 1, run.length - 1);
       else this.time = atEnd ? run.length - 1 : Math.min(this.time, run.length - 1);
+      this.furthest = this.index;
       if (otherLength && !this.speedChosen) this.setSpeed(run.speed ?? run.length / RUN_SECONDS);
       this.slider.max = run.length - 1;
       this.root.setAttribute("aria-label", run.title);
+      this.chosen = null;
+      this.media.clear();
       this.buildCharts();
+      this.buildGallery();
       this.buildLegend();
+      this.buildChips();
       this.buildTable();
       this.paper = null;
       // A run of another length moves the cursor: report the new position to the page.
       if (!this.playing && this.index !== (this.sent ?? run.start)) this.report();
-    }
+    } else for (const name of ["links", "tools", "reports"]) this.run[name] = run[name];
+    this.buildWorld();
     const style = getComputedStyle(this.root);
     const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
     const ink = {
       text: read("--st-text-color", "#31333f"),
       paper: read("--st-background-color", "#ffffff"),
       font: read("--st-font", "sans-serif"),
+      wrong: WRONG,
     };
     if (!this.paper || JSON.stringify(ink) !== this.paper) {
       this.paper = JSON.stringify(ink);
       this.ink = ink;
+      this.tell();
       this.layers();
       this.draw(true);
       this.root.dataset.redrawMs = (performance.now() - began).toFixed(1);
@@ -518,19 +236,78 @@ class Player {
     if (first && run.autoplay && !still) this.play();
   }
 
+  // -------------------------------------------------------------- parts
+
+  // The panel shown at place p: its alternative if the visitor has chosen that.
+  panel(p) {
+    const panel = this.run.panels[p];
+    return panel.alternative && this.second.has(panel.short) ? panel.alternative : panel;
+  }
+
   buildCharts() {
     const same = this.charts.length === this.run.panels.length;
     if (!same) {
       this.figure.replaceChildren();
-      this.charts = this.run.panels.map(() => {
+      this.charts = this.run.panels.map((_, p) => {
+        const place = element("div", "place");
         const canvas = element("canvas", "chart", { role: "img" });
-        this.figure.append(canvas);
+        const other = element("button", "other", { type: "button" });
+        other.onclick = () => this.switchPanel(p);
+        place.append(canvas, other);
+        this.figure.append(place);
         this.scrubbing(canvas);
         const [axes, curves] = [element("canvas"), element("canvas")];
-        return { canvas, context: canvas.getContext("2d"), axes, curves };
+        return { canvas, context: canvas.getContext("2d"), axes, curves, other };
       });
     }
-    this.charts.forEach((chart, p) => chart.canvas.setAttribute("aria-label", this.run.panels[p].alt));
+    this.nameCharts();
+  }
+
+  nameCharts() {
+    this.charts.forEach((chart, p) => {
+      const { alternative, unit } = this.run.panels[p];
+      chart.canvas.setAttribute("aria-label", this.panel(p).alt);
+      if (!alternative) chart.other.remove();
+      else chart.canvas.after(chart.other);
+      if (alternative) chart.other.textContent = `in ${this.panel(p) === alternative ? unit : alternative.unit}`;
+    });
+  }
+
+  switchPanel(p) {
+    const { short } = this.run.panels[p];
+    if (!this.second.delete(short)) this.second.add(short);
+    this.nameCharts();
+    this.layers();
+    this.draw(true);
+  }
+
+  buildGallery() {
+    const { run } = this;
+    this.gallery.replaceChildren();
+    this.pictures = [];
+    this.body.classList.toggle("pictured", Boolean(run.picture));
+    if (!run.picture) return;
+    run.bounds = boundsOf(run.picture);
+    const title = element("div", "title");
+    const name = element("b");
+    name.textContent = run.picture.title;
+    title.append(name, ...run.picture.classes.map(classMark));
+    const planes = element("div", "planes");
+    run.learners.forEach((learner, l) => {
+      const one = new Picture(run, l);
+      const figure = element("figure");
+      const caption = element("figcaption");
+      caption.textContent = learner.short;
+      caption.style.borderColor = learner.colour;
+      one.figure = figure;
+      one.canvas.setAttribute("aria-label", `${run.picture.title}: samples stored by ${learner.name}.`);
+      this.pointing(one);
+      figure.append(one.canvas, caption);
+      planes.append(figure);
+      this.pictures.push(one);
+    });
+    planes.style.setProperty("--columns", run.learners.length < 3 ? 1 : run.learners.length > 6 ? 3 : 2);
+    this.gallery.append(title, planes);
   }
 
   buildLegend() {
@@ -538,16 +315,12 @@ class Player {
     if (this.legendKey === names.join("|")) return;
     this.legendKey = names.join("|");
     this.legend.replaceChildren();
-    for (const learner of this.run.learners) {
+    this.cards = this.run.learners.map((learner) => {
+      const card = element("div", "card");
+      card.style.setProperty("--learner", learner.colour);
       const item = element("button", "item", { type: "button", title: "Hide or show this curve" });
       const show = () => item.setAttribute("aria-pressed", String(!this.hidden.has(learner.name)));
-      const swatch = document.createElementNS(SVG, "svg");
-      swatch.setAttribute("class", "swatch");
-      swatch.setAttribute("aria-hidden", "true");
-      const line = swatch.appendChild(document.createElementNS(SVG, "path"));
-      const stroke = { d: "M0 6H30", stroke: learner.colour, "stroke-width": 3, "stroke-dasharray": learner.dash.join(" ") };
-      for (const [name, value] of Object.entries(stroke)) line.setAttribute(name, value);
-      item.append(swatch, learner.name);
+      item.append(styledLine(learner.colour, learner.dash), learner.name);
       item.onclick = () => {
         if (!this.hidden.delete(learner.name)) this.hidden.add(learner.name);
         show();
@@ -555,11 +328,55 @@ class Player {
         this.draw(true);
       };
       show();
-      this.legend.append(item);
+      const [value, memory, kept] = [element("span", "value"), element("a", "memory"), element("span", "kept")];
+      card.append(item, value, memory, kept);
+      this.legend.append(card);
+      return { value, memory, kept };
+    });
+  }
+
+  buildChips() {
+    const { run } = this;
+    this.chips.replaceChildren();
+    const many = run.moments.length > MOST_CHIPS;
+    const first = new Set(); // one alarm and one recovery of each learner, if there are too many
+    this.moments = run.moments.filter(({ kind, learner }) => {
+      const known = first.has(`${kind} ${learner}`);
+      first.add(`${kind} ${learner}`);
+      return !many || kind === "change" || !known;
+    }).slice(0, MOST_CHIPS).map((moment) => {
+      const learner = run.learners[moment.learner];
+      const chip = element("span", "chip");
+      const jump = element("button", "jump", { type: "button", title: `Go to sample ${number(moment.at, 0)}` });
+      const what = { change: "Change", alarm: `${learner?.short} alarm`, back: `${learner?.short} recovered` }[moment.kind];
+      jump.textContent = `${what} ${number(moment.at, 0)}`;
+      jump.onclick = () => this.step(moment.at - this.index);
+      if (learner) chip.style.borderColor = learner.colour;
+      chip.append(jump);
+      const link = moment.kind === "alarm" && run.links?.alarm?.[learner.key];
+      if (link) {
+        const why = element("a", "why", { href: link.replace("{sample}", moment.at), title: "Look inside the test at this alarm" });
+        why.textContent = "why?";
+        chip.append(why);
+      }
+      this.chips.append(chip);
+      return { ...moment, chip };
+    });
+  }
+
+  buildWorld() {
+    const offered = this.run.tools?.world ?? [];
+    const key = JSON.stringify(offered);
+    this.keepButton.hidden = !this.run.tools?.keep;
+    this.world.hidden = !offered.length;
+    if (this.worldKey === key) return;
+    this.worldKey = key;
+    this.world.replaceChildren();
+    for (const [name, label] of [["", "Change the world now …"], ...offered]) {
+      const option = element("option", "", { value: name });
+      option.textContent = label;
+      this.world.append(option);
     }
-    const key = element("span", "key");
-    key.textContent = "┃ true change   ▼ alarm   ◇ estimated change point";
-    this.legend.append(key);
   }
 
   buildTable() {
@@ -587,32 +404,136 @@ class Player {
       title.textContent = label;
       this.cells.push(cells.map(() => line.appendChild(element("td"))));
     }
-    this.body ??= this.table.parentElement.parentElement;
-    this.body.classList.toggle("wide", this.run.learners.length > 4);
+  }
+
+  // -------------------------------------------------------------- pointer
+
+  // Position of a pointer on a canvas in its own pixels: the presenter view enlarges it by CSS.
+  at(canvas, event) {
+    const box = canvas.getBoundingClientRect();
+    const scale = canvas.clientWidth / box.width;
+    return { x: (event.clientX - box.left) * scale, y: (event.clientY - box.top) * scale };
   }
 
   scrubbing(canvas) {
-    const chart = () => this.charts.find((c) => c.canvas === canvas);
-    const go = (event) => {
-      const box = canvas.getBoundingClientRect(); // the presenter view enlarges the canvas by CSS
-      this.seek(chart().g.sample(((event.clientX - box.left) * canvas.clientWidth) / box.width));
-    };
+    const p = () => this.charts.findIndex((c) => c.canvas === canvas);
+    const sample = (event) => this.charts[p()].g.sample(this.at(canvas, event).x);
     canvas.onpointerdown = (event) => {
       if (event.button !== 0) return;
       canvas.setPointerCapture(event.pointerId);
       this.resume = this.playing;
       this.pause(false);
-      go(event);
+      this.seek(sample(event));
     };
-    canvas.onpointermove = (event) => canvas.hasPointerCapture(event.pointerId) && go(event);
+    canvas.onpointermove = (event) => {
+      if (canvas.hasPointerCapture(event.pointerId)) this.seek(sample(event));
+      if (event.pointerType === "mouse") this.hover(p(), sample(event), event);
+    };
     canvas.onpointerup = () => (this.resume ? this.play() : this.report());
     canvas.onpointercancel = () => this.report();
+    canvas.onpointerleave = () => this.hover(null);
   }
 
-  key(event) {
+  // Values at the sample under the pointer, left of the cursor.
+  hover(p, sample, event) {
+    const seen = p !== null && sample >= 0 && sample <= this.index;
+    this.hovered = seen ? sample : null;
+    if (!seen) this.tip.hidden = true;
+    else {
+      const panel = this.panel(p);
+      const rows = this.run.learners.flatMap((learner, l) =>
+        this.hide[l] || valueText(panel, l, sample) === DASH ? [] : [[learner.colour, learner.short, valueText(panel, l, sample)]]);
+      this.showTip(event, `Sample ${number(sample, 0)}: ${panel.short}`, rows);
+    }
+    if (!this.playing) this.draw(false);
+  }
+
+  showTip(event, title, rows, medium) {
+    const name = element("b");
+    name.textContent = title;
+    const lines = rows.map(([colour, text, value]) => {
+      const line = element("div", "line");
+      const mark = element("i");
+      mark.style.background = colour;
+      const number = element("span");
+      number.textContent = value;
+      line.append(mark, text, number);
+      return line;
+    });
+    this.tip.replaceChildren(name, ...lines);
+    if (medium) {
+      const image = element("img", "", { alt: "" });
+      image.src = medium;
+      this.tip.append(image);
+    }
+    this.tip.hidden = false;
+    const box = this.root.getBoundingClientRect();
+    const zoom = box.width / this.root.offsetWidth || 1;
+    const [x, y] = [(event.clientX - box.left) / zoom, (event.clientY - box.top) / zoom];
+    const right = x > this.root.offsetWidth - this.tip.offsetWidth - 30;
+    this.tip.style.left = `${Math.max(0, right ? x - this.tip.offsetWidth - 14 : x + 14)}px`;
+    this.tip.style.top = `${y + 14}px`;
+  }
+
+  pointing(one) {
+    const find = (event) => {
+      const { x, y } = this.at(one.canvas, event);
+      return one.nearest(x, y, this.index, Number(this.speed.value));
+    };
+    one.canvas.onpointermove = (event) => {
+      if (event.pointerType === "mouse") this.point(find(event), one, event, false);
+    };
+    one.canvas.onpointerleave = () => this.point(null);
+    one.canvas.onclick = (event) => this.point(find(event), one, event, true);
+  }
+
+  // Show a sample of the picture; ask for its thumbnail, and with `loud` for its sound.
+  point(place, one, event, loud) {
+    const same = place === this.chosen;
+    this.chosen = place;
+    this.pointed = place === null ? null : { one, event, loud };
+    clearTimeout(this.looking);
+    if (place === null) this.tip.hidden = true;
+    else {
+      this.describe();
+      const known = this.media.get(place);
+      if (known && loud) this.sound(known);
+      else if (!known && this.run.picture.can_play && (loud || !same))
+        this.looking = setTimeout(() => this.ask("look", place), loud ? 0 : LOOK_DELAY);
+    }
+    if (!this.playing) this.draw(false);
+  }
+
+  describe() {
+    const { one, event } = this.pointed;
+    const { picture } = this.run;
+    const sample = this.chosen - picture.initial;
+    const label = picture.classes[picture.label[this.chosen]];
+    const rows = [[label.colour, `“${label.name}”`, ""]];
+    const said = sample >= 0 && one.own.said ? picture.classes[one.own.said[sample]] : null;
+    if (said) rows.push([said.colour, `${one.learner.short} said “${said.name}”`, ""]);
+    this.showTip(event, sample < 0 ? "Initial sample" : `Sample ${number(sample, 0)}`, rows, this.media.get(this.chosen)?.picture);
+  }
+
+  receive({ place, ...medium }) {
+    this.media.set(place, medium);
+    if (place !== this.chosen || !this.pointed) return;
+    this.describe();
+    if (this.pointed.loud) this.sound(medium);
+  }
+
+  sound({ sound }) {
+    if (!sound) return;
+    this.audio?.pause();
+    this.audio = new Audio(sound);
+    this.audio.play().catch(() => {}); // a browser may refuse sound before the first click
+    this.root.dataset.played = Number(this.root.dataset.played ?? 0) + 1;
+  }
+
+  keydown(event) {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     const control = event.composedPath()[0];
-    if (control.tagName === "SELECT" || (control.tagName === "BUTTON" && [" ", "Enter"].includes(event.key))) return;
+    if (["SELECT", "SUMMARY", "A"].includes(control.tagName) || (control.tagName === "BUTTON" && [" ", "Enter"].includes(event.key))) return;
     const jump = event.shiftKey ? JUMP : 1;
     const action = {
       " ": () => this.toggle(), k: () => this.toggle(),
@@ -687,7 +608,7 @@ class Player {
 
   report() {
     const { index, run } = this;
-    this.live.textContent = `Sample ${index} of ${run.length}. ` + run.learners
+    this.live.textContent = `Sample ${index} of ${run.length}. ${this.story.textContent} ` + run.learners
       .map((learner, l) => `${learner.short}: ${this.values(l, index)}`).join("; ");
     clearTimeout(this.sending);
     this.sending = setTimeout(() => {
@@ -699,8 +620,8 @@ class Player {
 
   values(l, i) {
     return this.run.panels
-      .filter((panel) => panel.curves[l] && !Number.isNaN(panel.curves[l][i]))
-      .map((panel) => `${panel.short} ${number(panel.curves[l][i], panel.digits)}`).join(", ");
+      .filter((panel) => valueText(panel, l, i) !== DASH)
+      .map((panel) => `${panel.short} ${valueText(panel, l, i)}`).join(", ");
   }
 
   showPlaying() {
@@ -711,11 +632,38 @@ class Player {
     this.root.dataset.playing = String(this.playing);
   }
 
+  // -------------------------------------------------------------- kept run
+
+  keep() {
+    this.kept = this.kept ? null : this.run;
+    this.keepButton.textContent = this.kept ? "Drop the kept run" : "Keep this run";
+    this.keepButton.setAttribute("aria-pressed", String(Boolean(this.kept)));
+    this.layers();
+    this.draw(true);
+  }
+
+  // Curves of the kept run for a panel of the shown one.
+  keptCurves(panel) {
+    if (!this.kept || this.kept.digest === this.run.digest) return [];
+    const all = this.kept.panels.flatMap((one) => (one.alternative ? [one, one.alternative] : [one]));
+    const same = all.find(({ short }) => short === panel.short);
+    return this.kept.learners.flatMap((learner, l) =>
+      same?.curves[l] && !this.hidden.has(learner.name) ? [{ learner, values: same.curves[l] }] : []);
+  }
+
+  keptText(learner, i) {
+    const l = this.kept && this.kept.digest !== this.run.digest ? this.kept.learners.findIndex(({ key }) => key === learner.key) : -1;
+    if (l < 0) return "";
+    const at = Math.min(i, this.kept.length - 1);
+    return `kept: ${this.kept.panels.slice(0, 2).map((panel) => valueText(panel, l, at)).join(" · ")}`;
+  }
+
   // -------------------------------------------------------------- screen
 
   setColumns(columns) {
     this.columns = columns;
     this.figure.classList.toggle("columns", columns);
+    this.body.classList.toggle("side-by-side", columns);
     const label = columns ? "Charts one above the other" : "Charts side by side";
     this.layoutButton.setAttribute("aria-label", label);
     this.layoutButton.title = label;
@@ -731,27 +679,46 @@ class Player {
 
   resize() {
     if (!this.run || !this.ink) return;
-    const width = this.figure.clientWidth;
-    if (width === this.width && this.density() === this.ratio) return;
+    const same = this.figure.clientWidth === this.width && this.density() === this.ratio;
+    if (same && innerHeight === this.screen) return;
     this.layers();
     this.draw(true);
+  }
+
+  // Height of each chart in px: the high ones get what the window leaves free, but at least HEIGHT.main.
+  heights() {
+    const { run } = this;
+    if (run.height || this.columns) return run.panels.map(() => run.height ?? HEIGHT.columns);
+    const strips = run.panels.filter(({ strip }) => strip).length;
+    const high = run.panels.length - strips;
+    if (!strips) return run.panels.map(() => Math.max(122, Math.round(HEIGHT.main / high)));
+    const zoom = this.root.currentCSSZoom ?? 1;
+    const presenting = zoom > 1;
+    // Distance from the top of the page to the charts, whatever is scrolled, and what stands below them.
+    const host = this.root.getRootNode().host ?? this.root;
+    const scrolled = host.closest?.("[data-testid=stMain]")?.scrollTop ?? scrollY;
+    const above = (this.figure.getBoundingClientRect().top + scrolled) / zoom;
+    const below = 52 + MARGIN.ticks;
+    const free = (innerHeight / zoom - above - below - strips * HEIGHT.strip) / high;
+    const main = Math.max(presenting ? 150 : HEIGHT.main, Math.min(free, presenting ? Infinity : HEIGHT.most));
+    return run.panels.map(({ strip }) => Math.round(strip ? HEIGHT.strip : main));
   }
 
   layers() {
     const { run, ink } = this;
     if (!ink) return;
-    this.width = this.figure.clientWidth;
     this.ratio = this.density();
+    this.screen = innerHeight;
     this.hide = run.learners.map((learner) => this.hidden.has(learner.name));
-    // The presenter view enlarges the type, not the charts: all charts must fit a projector of 1280x720.
-    const zoom = this.root.currentCSSZoom ?? 1;
-    const height = Math.round((run.height ?? (this.columns ? HEIGHT.columns : HEIGHT.stacked)) / zoom);
+    const heights = this.heights();
     this.charts.forEach((chart, p) => {
+      const panel = this.panel(p);
+      const kept = this.keptCurves(panel);
       const timeAxis = this.columns || p === run.panels.length - 1;
-      const h = height + (timeAxis ? MARGIN.ticks : 0);
+      const h = heights[p] + (timeAxis ? MARGIN.ticks : 0);
       chart.canvas.style.height = `${h}px`;
       const w = chart.canvas.clientWidth;
-      chart.g = geometry(run, run.panels[p], this.hide, w, h, timeAxis);
+      chart.g = geometry(run, panel, this.hide, w, h, timeAxis, kept);
       const paint = (canvas, draw) => {
         this.fit(canvas, w, h);
         const context = canvas.getContext("2d");
@@ -760,10 +727,34 @@ class Player {
         context.scale(this.ratio, this.ratio);
         draw(new CanvasPen(context, ink.font));
       };
-      paint(chart.axes, (pen) => drawAxes(pen, run, run.panels[p], chart.g, ink));
-      paint(chart.curves, (pen) => drawCurves(pen, run, run.panels[p], chart.g, this.hide));
+      paint(chart.axes, (pen) => {
+        drawAxes(pen, run, panel, chart.g, ink);
+        drawKept(pen, run, chart.g, kept);
+      });
+      paint(chart.curves, (pen) => drawCurves(pen, run, panel, chart.g, this.hide));
       this.fit(chart.canvas, w, h);
     });
+    this.placePictures();
+    this.width = this.figure.clientWidth;
+  }
+
+  // The planes beside the charts are together as high as they; above them, they are nearly square.
+  placePictures() {
+    if (!this.pictures.length) return;
+    const shown = this.pictures.filter((one) => {
+      one.figure.hidden = this.hidden.has(one.learner.name);
+      return !one.figure.hidden;
+    });
+    if (!shown.length) return;
+    const columns = Math.min(shown.length, shown.length < 3 ? 1 : shown.length > 6 ? 3 : 2);
+    const beside = this.gallery.offsetTop === this.figure.offsetTop && !this.columns;
+    const across = beside ? columns : Math.min(shown.length, this.gallery.clientWidth < 560 ? 2 : 4);
+    this.gallery.lastChild.style.setProperty("--columns", across);
+    const rows = Math.ceil(shown.length / across);
+    const width = shown[0].canvas.clientWidth;
+    const room = this.figure.offsetHeight - (this.gallery.firstChild.offsetHeight + 4) - 4 * (rows - 1);
+    const height = beside ? Math.max(90, Math.floor(room / rows)) : Math.round(0.85 * width);
+    for (const one of shown) one.resize(width, height, this.ratio, this.ink);
   }
 
   fit(canvas, width, height) {
@@ -773,12 +764,14 @@ class Player {
     if (canvas.height !== h) canvas.height = h;
   }
 
-  draw(table) {
+  draw(texts) {
     const { run, ink, index } = this;
     if (!ink || !this.width) return;
     if (this.ratio !== this.density()) this.layers();
+    this.furthest = Math.max(this.furthest, index);
     this.charts.forEach((chart, p) => {
       const { context, canvas, g } = chart;
+      const panel = this.panel(p);
       const x = g.x(index);
       const reach = Math.min(canvas.width, Math.ceil((x + 1) * this.ratio));
       context.setTransform(1, 0, 0, 1, 0, 0);
@@ -787,10 +780,14 @@ class Player {
       if (reach > 0) context.drawImage(chart.curves, 0, 0, reach, canvas.height, 0, 0, reach, canvas.height);
       context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
       const pen = new CanvasPen(context, ink.font);
-      drawMarks(pen, run, run.panels[p], g, this.hide, ink, index, p === 0 || this.columns);
+      drawMarks(pen, run, panel, g, this.hide, ink, index, p === 0 || this.columns);
       pen.line([x, g.box.y, x, g.box.y + g.box.height], { stroke: ink.text, width: 1 });
+      if (this.hovered !== null && this.hovered !== undefined) {
+        const at = g.x(this.hovered);
+        pen.line([at, g.box.y, at, g.box.y + g.box.height], { stroke: ink.text, width: 1, dash: [2, 2], alpha: 0.7 });
+      }
       run.learners.forEach((learner, l) => {
-        const value = run.panels[p].curves[l]?.[index];
+        const value = panel.curves[l]?.[index];
         if (this.hide[l] || value === undefined || Number.isNaN(value)) return;
         context.beginPath();
         context.arc(x, g.y(Math.max(g.low, Math.min(g.high, value))), 4, 0, 7);
@@ -801,17 +798,70 @@ class Player {
         context.stroke();
       });
     });
+    this.drawPictures();
     this.slider.value = index;
     this.slider.setAttribute("aria-valuetext", `sample ${index} of ${run.length}`);
     const clock = `${number(index, 0)} / ${number(run.length, 0)}`;
     if (this.clock.textContent !== clock) this.clock.textContent = clock;
-    if (table) this.fillTable();
+    if (texts) this.tell();
     this.frames += 1;
     Object.assign(this.root.dataset, { time: index, length: run.length, frames: this.frames, digest: run.digest });
   }
 
-  fillTable() {
+  // One learner's decision regions per frame while playing; the rest follow in the next frames.
+  drawPictures() {
+    const now = performance.now();
+    const pace = Number(this.speed.value);
+    const shown = this.pictures.filter((one) => !one.figure.hidden && one.width);
+    if (!shown.length) return;
+    this.turn = ((this.turn ?? 0) + 1) % shown.length;
+    shown.forEach((one, n) => one.draw(this.playing ? this.time : this.index, this.index, pace, !this.playing, now, n === this.turn, this.chosen));
+  }
+
+  // Story, cards, chips and, if open, the table.
+  tell() {
+    const { run, index } = this;
     this.tabled = performance.now();
+    const set = (node, text) => node.textContent !== text && (node.textContent = text);
+    const { lead, clauses } = storyAt(run, index);
+    const key = JSON.stringify([run.digest, lead, clauses, [...this.hidden]]);
+    if (key !== this.storyKey) {
+      this.storyKey = key;
+      this.story.hidden = !lead;
+      const parts = [lead];
+      clauses.forEach((clause, l) => {
+        const { short, colour, name } = run.learners[l];
+        if (!clause || this.hidden.has(name)) return;
+        const who = element("b");
+        who.textContent = short;
+        who.style.borderColor = colour;
+        parts.push(" ", who, ` ${clause}.`);
+      });
+      this.story.replaceChildren(...parts);
+    }
+    run.learners.forEach((learner, l) => {
+      const { value, memory, kept } = this.cards[l];
+      set(value, valueText(run.panels[0], l, index));
+      const [second] = run.panels.filter(({ unit }) => unit === "samples");
+      const size = second ? valueText(second, l, index) : DASH;
+      const bytes = second?.alternative ? valueText(second.alternative, l, index) : DASH;
+      set(memory, size === DASH ? "" : `${size} samples${bytes === DASH ? "" : ` · ${bytes}`}`);
+      const link = run.links?.memory?.[learner.key];
+      if (link) {
+        memory.href = link.replace("{size}", Math.round(second.curves[l][index]));
+        memory.title = "See what fits on an STM32 with so many samples";
+      } else memory.removeAttribute("href");
+      set(kept, this.keptText(learner, index));
+    });
+    for (const { at, kind, chip } of this.moments) {
+      chip.hidden = kind !== "change" && at > this.furthest;
+      chip.classList.toggle("here", at === index);
+    }
+    this.fillTable();
+  }
+
+  fillTable() {
+    if (!this.more.open) return;
     metrics(this.run, this.index).forEach(({ cells }, r) =>
       cells.forEach((text, l) => {
         const cell = this.cells[r][l];
@@ -825,7 +875,9 @@ class Player {
     const { run, ink } = this;
     const hide = this.hide;
     const gap = 8;
-    const heights = run.panels.map((_, p) => HEIGHT.export + (p === run.panels.length - 1 ? MARGIN.ticks : 0));
+    const some = run.panels.some(({ strip }) => strip);
+    const heights = run.panels.map(({ strip }, p) =>
+      (strip ? HEIGHT.exportStrip : some ? HEIGHT.main : HEIGHT.export) + (p === run.panels.length - 1 ? MARGIN.ticks : 0));
     const items = legendItems(run, hide, ink);
     const perRow = Math.max(1, Math.floor(width / 230));
     const legendHeight = 22 * Math.ceil(items.length / perRow);
@@ -840,10 +892,13 @@ class Player {
       pen.text(x + 34, y + 4, item.name, { fill: ink.text });
     });
     let top = 34 + legendHeight;
-    run.panels.forEach((panel, p) => {
-      const g = geometry(run, panel, hide, width, heights[p], p === run.panels.length - 1);
+    run.panels.forEach((_, p) => {
+      const panel = this.panel(p);
+      const kept = this.keptCurves(panel);
+      const g = geometry(run, panel, hide, width, heights[p], p === run.panels.length - 1, kept);
       shift(top, () => {
         drawAxes(pen, run, panel, g, ink);
+        drawKept(pen, run, g, kept);
         pen.within(0, 0, g.x(this.index) + 1, heights[p], () => drawCurves(pen, run, panel, g, hide));
         drawMarks(pen, run, panel, g, hide, ink, this.index, p === 0);
       });

@@ -1,11 +1,27 @@
-"""Data of the app's canvas player: curves over time with marks, packed into bytes."""
+"""Data of the canvas player: curves over time, marks, a picture of T and a story, packed into bytes.
+
+The contract with the browser (`player_data.js` reads it; version 2):
+
+- `PlayerRun.pack()` returns the length of the header (uint32, little endian), the header (JSON, UTF-8, padded to 4
+  bytes) and the arrays. An array is referred to as `{"type": "f4" | "i4" | "u1", "offset": bytes, "size": entries}`.
+- Samples count from 0. Curves have one value per sample; nan is a gap.
+- `panels`: charts from top to bottom; `strip` ones are low, and `alternative` is a second chart for the same place.
+- `learners`: key, names, colour, dashes, alarms, change points, dropped (lost and held samples at each alarm), correct.
+- `changes`, `ends`, `change_texts`: the true changes, where each is complete, and what changed.
+- `so_far`, `story`, `moments`: texts computed here by `tmlcd_core.changes`; each is valid from a sample on.
+- `picture`: positions of all samples in two dimensions, and who was in T from when to when (`viz.picture`), or null.
+- Options (`start`, `autoplay`, `speed`, `height`, `reports`, `links`, `tools`) do not change the digest of a run.
+
+`script()` and `style()` are the player itself; it needs no server: call the module's default export with `data`,
+`parentElement` and `setStateValue(name, value)`.
+"""
 
 import hashlib
 import json
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from typing import Any, Protocol
 
@@ -16,10 +32,14 @@ from tmlcd_core.changes import Judgement, judge
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.metrics import TAPS, accuracy_curve
 from tmlcd_core.viz.palette import styles
+from tmlcd_core.viz.picture import Picture
+from tmlcd_core.viz.story import Dropped, moments, story
 
 HIGHEST = 4  # maximum of a chart's axis, in units of its threshold
 MAX_LEARNERS = 8  # number of distinct colours of the palette
 UNKNOWN = "–"
+VERSION = 2  # of the header
+SCRIPTS = ("player_data.js", "player_pens.js", "player_charts.js", "player_picture.js", "player.js")  # one module
 # Help texts of the rows of the table.
 FALSE_ALARM = "Alarms that are neither the first after a true change nor raised while a drift lasts."
 DELAY = "Samples from a true change to the first alarm after it; mean over changes."
@@ -31,14 +51,18 @@ RECOVERY = (
 Curves = Mapping[str, NDArray[Any]]
 
 
-def script() -> str:
+def player_script() -> str:
     """Return the player as a JavaScript module; its default export is called with data and an element."""
-    return resources.files(__package__).joinpath("player.js").read_text(encoding="utf-8")
+    return "\n".join(_resource(name) for name in SCRIPTS)
 
 
-def style() -> str:
+def player_style() -> str:
     """Return the style sheet of the player."""
-    return resources.files(__package__).joinpath("player.css").read_text(encoding="utf-8")
+    return _resource("player.css")
+
+
+def _resource(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 class TraceLike(Protocol):
@@ -87,6 +111,12 @@ class Panel:
         Text at that line.
     digits
         Decimals of a value in the table.
+    strip
+        Draw the chart low, below a high one.
+    unit
+        Unit of a value, written after it.
+    alternative
+        Chart for the same place; a button switches.
 
     Examples
     --------
@@ -103,6 +133,9 @@ class Panel:
     threshold: float | None = None
     threshold_label: str = ""
     digits: int = 2
+    strip: bool = False
+    unit: str = ""
+    alternative: "Panel | None" = None
 
 
 def readable(panel: Panel) -> Panel:
@@ -167,7 +200,7 @@ class PlayerRun:
     panels
         The charts, top to bottom.
     learners
-        Keys of `palette.LEARNERS` or custom names; at most 8.
+        Keys of `palette.LEARNER_STYLES` or custom names; at most 8.
     changes
         First sample of each new concept: the true changes; None if they are unknown.
     alarms
@@ -182,6 +215,14 @@ class PlayerRun:
         Text alternative of the charts.
     ends
         First sample after each drift, where only the new concept is left; None for `changes`.
+    change_texts
+        What changed at each change, in the past tense; empty if unknown.
+    dropped
+        Learner -> sample of an alarm -> samples that T lost there, and samples that it held before.
+    band
+        What the bands around the curves are; empty without bands.
+    picture
+        Samples and T in two dimensions; None without a picture.
 
     Examples
     --------
@@ -205,6 +246,10 @@ class PlayerRun:
     x_label: str = "sample"
     alt: str = ""
     ends: tuple[int, ...] | None = None
+    change_texts: tuple[str, ...] = ()
+    dropped: Mapping[str, Dropped] = field(default_factory=dict)
+    band: str = ""
+    picture: Picture | None = None
 
     @classmethod
     def from_traces(
@@ -232,7 +277,14 @@ class PlayerRun:
                 low=None,
                 high=1.0,
             ),
-            Panel("Memory: samples in T", "|T|", {key: trace.sizes for key, trace in traces.items()}, digits=0),
+            Panel(
+                "Memory: samples in T",
+                "|T|",
+                {key: trace.sizes for key, trace in traces.items()},
+                digits=0,
+                strip=True,
+                unit="samples",
+            ),
             Panel(
                 "CUSUM statistic g",
                 "g",
@@ -240,6 +292,7 @@ class PlayerRun:
                 threshold=threshold,
                 threshold_label=f"threshold h = {threshold:g}" if threshold is not None else "",
                 digits=1,
+                strip=True,
             ),
         )
         panels = (*panels[:2], readable(panels[2]))
@@ -249,6 +302,13 @@ class PlayerRun:
         }
         alarms = {key: tuple(trace.detections) for key, trace in watched.items()}
         points = {key: tuple(trace.change_points) for key, trace in watched.items()}
+        held = {key: getattr(trace, "membership", None) for key, trace in watched.items()}
+        dropped = {
+            key: {int(alarm): one.dropped(int(alarm)) for alarm in traces[key].detections}
+            for key, one in held.items()
+            if one is not None
+        }
+        more = {"dropped": dropped} | more
         return cls(title, panels, tuple(traces), alarms=alarms, change_points=points, correct=correct, **more)
 
     @property
@@ -266,11 +326,14 @@ class PlayerRun:
                 return None
             body.extend(b"\0" * (-len(body) % 4))
             offset = len(body)
-            body.extend(np.asarray(array).astype(f"<{kind}").tobytes())
-            return {"type": kind, "offset": offset}
+            values = np.asarray(array)
+            body.extend(values.astype(f"<{kind}").tobytes())
+            return {"type": kind, "offset": offset, "size": values.size}
 
-        panels = [
-            {
+        def shown(panel: Panel | None) -> dict[str, Any] | None:
+            if panel is None:
+                return None
+            return {
                 "title": panel.title,
                 "short": panel.short,
                 "alt": f"{self.title}: {panel.title}. {self.alt}".strip(),
@@ -279,46 +342,66 @@ class PlayerRun:
                 "threshold": panel.threshold,
                 "threshold_label": panel.threshold_label,
                 "digits": panel.digits,
+                "strip": panel.strip,
+                "unit": panel.unit,
                 "curves": [put(panel.curves.get(learner), "f4") for learner in self.learners],
                 "deviation": [put(panel.deviation.get(learner), "f4") for learner in self.learners],
+                "alternative": shown(panel.alternative),
             }
-            for panel in self.panels
-        ]
+
+        panels = [shown(panel) for panel in self.panels]
         learners = [
             {
+                "key": learner,
                 "name": look.name,
                 "short": look.short,
                 "colour": look.colour,
                 "dash": list(look.dash),
                 "alarms": [int(a) for a in self.alarms[learner]] if learner in self.alarms else None,
                 "change_points": [int(c) for c in self.change_points.get(learner, ())],
+                "dropped": [list(self.dropped.get(learner, {}).get(int(a), ())) for a in self.alarms.get(learner, ())],
                 "correct": put(self.correct.get(learner), "u1"),
             }
             for learner, look in styles(self.learners).items()
         ]
+        judged = self.judged()
         header = {
+            "version": VERSION,
             "title": self.title,
             "file": re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")[:60] or "run",
             "length": self.length,
             "x_label": self.x_label,
             "alt": self.alt,
             "changes": [int(c) for c in self.changes or ()],
+            "known": self.changes is not None,
+            "ends": [int(e) for e in (self.changes if self.ends is None else self.ends) or ()],
+            "change_texts": list(self.change_texts),
             "panels": panels,
             "learners": learners,
             "so_far": self.so_far(),
+            "story": [asdict(step) for step in story(judged, list(self.alarms), self.change_texts, self.dropped)]
+            if self.correct
+            else [],
+            "moments": [asdict(moment) for moment in moments(judged, self.change_texts)] if self.correct else [],
+            "band": self.band,
+            "picture": None if self.picture is None else self.picture.header(self.learners, put),
         }
         return header, bytes(body)
+
+    def judged(self) -> dict[str, Judgement]:
+        """Return the judgement of each learner's alarms and accuracy; without `correct`, of its alarms alone."""
+        unknown = np.ones(self.length, bool)
+        return {
+            name: judge(self.correct.get(name, unknown), self.alarms.get(name, ()), self.changes or (), self.ends)
+            for name in self.learners
+        }
 
     def so_far(self) -> list[dict[str, Any]]:
         """Return the table rows about alarms and changes: for each learner, pairs of first valid sample and text.
 
         At the last sample the texts equal the metrics of `evaluate`. Learners without a detector have None for alarms.
         """
-        unknown = np.ones(self.length, bool)
-        judged = {
-            name: judge(self.correct.get(name, unknown), self.alarms.get(name, ()), self.changes or (), self.ends)
-            for name in self.learners
-        }
+        judged = self.judged()
 
         def add(name: str, hint: str, text: Callable[[Judgement, int], str], known: Collection[str]) -> None:
             cells = [_steps(one, text) if key in known else None for key, one in judged.items()]
@@ -356,7 +439,8 @@ class PlayerRun:
     def _check(self) -> None:
         if not 1 <= len(self.learners) <= MAX_LEARNERS or len(set(self.learners)) < len(self.learners):
             raise ConfigError(f"the player shows 1 to {MAX_LEARNERS} different learners, got {self.learners}")
-        named = [(panel.title, arrays) for panel in self.panels for arrays in (panel.curves, panel.deviation)]
+        panels = [one for panel in self.panels for one in (panel, panel.alternative) if one is not None]
+        named = [(panel.title, arrays) for panel in panels for arrays in (panel.curves, panel.deviation)]
         named.append(("correct", self.correct))
         for title, learner, array in ((title, *item) for title, arrays in named for item in arrays.items()):
             if learner not in self.learners:

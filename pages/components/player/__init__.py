@@ -1,13 +1,14 @@
 """Canvas player of a run as a Streamlit component: `position = player(run, key="lab")`."""
 
 import math
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import streamlit as st
 
-from tmlcd_core.viz.player import PlayerRun, script, style
+from tmlcd_core.viz.player import PlayerRun, player_script, player_style
 
-_component = st.components.v2.component("tmlcd_player", js=script(), css=style())
+_component = st.components.v2.component("tmlcd_player", js=player_script(), css=player_style())
 
 
 def player(
@@ -19,6 +20,9 @@ def player(
     speed: float | None = None,
     height: int | None = None,
     reports: bool = False,
+    links: Mapping[str, Mapping[str, str]] | None = None,
+    tools: Mapping[str, Any] | None = None,
+    on_ask: Mapping[str, Callable[[], None]] | None = None,
 ) -> int | None:
     """Show a run and return the sample at the cursor; None before the player has reported a position.
 
@@ -39,10 +43,18 @@ def player(
     reports : bool
         Report the position to the server, and rerun the page, when the user pauses, steps or releases the slider and
         when a new run moves the cursor.
+    links : mapping, optional
+        Addresses by learner: "alarm" with {sample}, for the alarms, and "memory" with {size}, for |T|.
+    tools : mapping, optional
+        Further tools: "keep" (True) and "world" (pairs of a drift and its label).
+    on_ask : mapping, optional
+        Callbacks of "world" and "look"; the values are in `st.session_state[key]`.
     """
     first = {"begin": 0, "end": run.length - 1}.get(start, start) if isinstance(start, str) else start
-    data = run.pack(start=first, autoplay=autoplay, speed=speed, height=height, reports=reports)
-    state = _component(key=key, data=data, default={"position": None}, on_position_change=lambda: None)
+    options = {"links": links or {}, "tools": tools or {}}
+    data = run.pack(start=first, autoplay=autoplay, speed=speed, height=height, reports=reports, **options)
+    asked = {f"on_{name}_change": callback for name, callback in (on_ask or {}).items()}
+    state = _component(key=key, data=data, default={"position": None}, on_position_change=lambda: None, **asked)
     position = state.position
     # Validate the value: a client can send anything.
     if not isinstance(position, int | float) or isinstance(position, bool) or not math.isfinite(position):

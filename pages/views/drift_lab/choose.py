@@ -16,10 +16,23 @@ from tmlcd_core.datasets.speech import WORDS, SpeechSource
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments import VARIANTS, Experiment
 from tmlcd_core.experiments.experiment import PACK
-from tmlcd_core.experiments.link import FOLDER, OLD_LABELS, OTHER, TABLE, TABLE_UPLOAD, UPLOAD, fields_of_parameters
+from tmlcd_core.experiments.link import (
+    EXTRACTOR_FIELD,
+    FOLDER,
+    NAMES,
+    OLD_LABELS,
+    OTHER,
+    TABLE,
+    TABLE_UPLOAD,
+    UPLOAD,
+    fields_of_parameters,
+    has_settings,
+    value_of,
+)
 from tmlcd_core.experiments.variants import CODE
-from tmlcd_core.features import EFFECTS
+from tmlcd_core.features import EFFECTS, EXTRACTORS
 from tmlcd_core.learners import LEARNERS, PAPER
+from tmlcd_core.start import START
 from tmlcd_core.streams import DRIFTS
 from tmlcd_core.streams.foreign import is_foreign, river_stream
 from tmlcd_core.streams.scenario import VERY_NOISY
@@ -42,6 +55,7 @@ MOST_CLASSES = {PACK: 3, POINTS: 9}
 MOST_WORDS = 11  # ten classes and one new class
 MOST_SAMPLES = 20_000  # of a recorded stream on this page
 MOST_DELAY = 5000  # samples
+BEGUN = "lab begun"
 AUTOMATIC = 0  # selects the paper's value
 MOST_BYTES = 10**8
 
@@ -63,6 +77,7 @@ class Chosen:
 
 def choose() -> Chosen:
     """Draw the widgets, four above the charts and the rest in the sidebar, and return their values."""
+    _begin()
     offered = {code: title for code, title in DATA.items() if _offered(code)}
     if is_foreign(named := st.query_params.get("data", "")):  # only a link can choose one
         offered[named] = named
@@ -84,6 +99,7 @@ def choose() -> Chosen:
         own = _recorded(data, asked) if recorded else _data(data, asked)
         if not recorded:
             _when(data, asked)
+            _features(data, asked)
         _supervision(asked)
         _who(asked)
         ordered = ("order", "initial", "samples") if data in (FOLDER, UPLOAD) else ()
@@ -94,6 +110,23 @@ def choose() -> Chosen:
         return Chosen(None, fault=fault)
     except _Waits as what:
         return Chosen(None, waits=str(what))
+
+
+def _begin() -> None:
+    """Start a visit without settings in the address with those of `START`; they then stand in the address."""
+    if st.session_state.get(BEGUN):
+        return
+    st.session_state[BEGUN] = True
+    if not has_settings(st.query_params):
+        reset()
+
+
+def reset() -> None:
+    """Set all settings of the page to those of `START`."""
+    for name in NAMES - {"learners"}:
+        st.session_state.pop(name, None)
+    for name, values in START.items():
+        st.session_state[name] = list(values) if name == "learners" else value_of(values[0])
 
 
 def _classes_and_drift(data: str, asked: Asked) -> None:
@@ -275,7 +308,7 @@ def _when(data: str, asked: Asked) -> None:
         asked["begins"], asked["over"] = [str(begins)], [str(lasts)]
         if not DRIFTS[asked["drift"][0]].disturbs:
             return
-        kind = feature_pool_of(asked["folder"][0], (), (), None).kind if "folder" in asked else _medium(data)
+        kind = _kind(data, asked)
         fitting = [name for name, effect in EFFECTS.items() if effect.kind == kind]
         effects = [VERY_NOISY, *fitting] if data == SPEECH else fitting
         effect = checked(st.selectbox, "Noise", effects, key="effect", help=_explained(effects))
@@ -284,6 +317,24 @@ def _when(data: str, asked: Asked) -> None:
         if effect != VERY_NOISY:
             strength = checked(st.slider, "Strength (%)", 0, 100, 100, 5, key="strength", help="100 = full effect.")
             asked["strength"] = [str(strength)]
+
+
+def _kind(data: str, asked: Asked) -> str:
+    """Return the kind of data, of a folder too: "audio", "image" or "vector"."""
+    return feature_pool_of(asked["folder"][0], (), (), None).kind if "folder" in asked else _medium(data)
+
+
+def _features(data: str, asked: Asked) -> None:
+    """Choose the feature extractor; only sound has a choice."""
+    kind = _kind(data, asked)
+    if kind == "audio":
+        with st.sidebar.expander("Features", icon=":material/graphic_eq:"):
+            name = chosen(
+                st.selectbox, "Extractor", EXTRACTORS, key=EXTRACTOR_FIELD,
+                help="What turns a recording into numbers: one filter of a network for photographs (715 numbers), or a "
+                "network that was trained on speech (96 numbers). The first run computes them, about 20 ms each.",
+            )  # fmt: skip
+        asked[EXTRACTOR_FIELD] = [name]
 
 
 def _explained(effects: list[str]) -> str:

@@ -19,7 +19,9 @@ from pages.views.drift_lab.upload import Upload
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments import Experiment
 from tmlcd_core.streams import DRIFTS
-from tmlcd_core.viz.lab import agreement_in_words, figures, run_of, shortage_in_words, trace_csv
+from tmlcd_core.viz.lab import agreement_in_words, figures, picture_of, run_of, shortage_in_words, trace_csv
+from tmlcd_core.viz.player import PlayerRun
+from tmlcd_core.web.lab_page import lab_page
 
 PATIENCE = 0.4  # s before progress is shown, to avoid flicker
 GOOD = "lab good"
@@ -33,12 +35,19 @@ FIXES = {
 @st.fragment
 def watch(found: LabRun, title: str, several: Bands | None) -> None:
     """Show the player and the sample at its cursor; moving the cursor reruns only this fragment."""
-    shown = several.shown if several else run_of(title, found.stream, found.traces, threshold_of(found), found.tested)
-    sample = player(shown, "lab", start="begin", autoplay=True, reports=True)
+    shown = several.shown if several else charts_of(found, title)
+    sample = player(shown, "lab", start="begin", autoplay=True, reports=True, tools={"keep": True})
     if sample is not None:
         sample_view(found, min(sample, len(found.stream) - 1))
     else:
         st.caption("Pause, step or drag the slider to see and hear the sample at the cursor.")
+
+
+def charts_of(found: LabRun, title: str) -> PlayerRun:
+    """Return the charts of a run, with its picture."""
+    stream, traces = found.stream, found.traces
+    picture = picture_of(stream, traces, found.settings, found.feature_pool.kind != "vector")
+    return run_of(title, stream, traces, threshold_of(found), found.tested, picture)
 
 
 def threshold_of(found: LabRun) -> float:
@@ -150,6 +159,10 @@ def show() -> None:
     with row:
         table = partial(as_csv, good)
         st.download_button("Trace as CSV", table, "trace.csv", "text/csv", icon=":material/table:", on_click="ignore")
+        st.download_button(
+            "Page in one file", partial(as_page, good, title), "drift-lab.html", "text/html", icon=":material/html:",
+            on_click="ignore", help="This run with live sliders, for any browser, without a server.",
+        )  # fmt: skip
     every = st.expander("Detailed results", key="figures", on_change="rerun", icon=":material/table_chart:")
     if every.open:  # computed only when open
         rows = several.table if several else figures(good.metrics)
@@ -159,6 +172,11 @@ def show() -> None:
         st.code(said.program(), language="python", wrap_lines=True)
         st.code(said.command(), language="sh", wrap_lines=True)
         st.caption("Both give the same numbers as this page. The address of this page contains all settings.")
+
+
+def as_page(found: LabRun, title: str) -> str:
+    """Return the run as a page in one file."""
+    return lab_page(found.experiment, found.feature_pool, found.stream, found.traces, found.tested, title)
 
 
 def as_csv(found: LabRun) -> str:

@@ -22,7 +22,7 @@ from tmlcd_core.progress import Progress
 from tmlcd_core.streams import Scenario, Stream, compose
 from tmlcd_core.streams.feature_pools import FeaturePool, SourcePool
 from tmlcd_core.streams.tables import TableRecording
-from tmlcd_core.viz.palette import style
+from tmlcd_core.viz.palette import learner_style
 
 PREPARED = "lab prepared"
 MOST_TRACES = 4  # per learner and stream, each for another range of thresholds
@@ -95,10 +95,12 @@ class LabRun:
     @property
     def tested(self) -> list[str]:
         """Learners with a change-detection test."""
-        settings = {
-            name: self.experiment.learner_settings(name, self.scenario) for name in self.experiment.learner_names
-        }
-        return [name for name, found in settings.items() if "detector" in found]
+        return [name for name, found in self.settings.items() if "detector" in found]
+
+    @property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """Settings of each learner by its name."""
+        return {name: self.experiment.learner_settings(name, self.scenario) for name in self.experiment.learner_names}
 
     @property
     def metrics(self) -> dict[str, Metrics]:
@@ -127,7 +129,7 @@ def run(experiment: Experiment, own: Upload | None, progress: Progress) -> LabRu
     scenario, remark = ready[about]
     found = LabRun(experiment, scenario, own, remark)
     for done, name in enumerate(experiment.learner_names):
-        progress(done, len(experiment.learner_names), f"running {style(name).name}")
+        progress(done, len(experiment.learner_names), f"running {learner_style(name).name}")
         found.trace(name)
     return found
 

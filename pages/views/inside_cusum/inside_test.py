@@ -12,10 +12,10 @@ from tmlcd_core.detectors import GeneralizedCusum, ThresholdRow, calibrate_thres
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.experiments.labels import Teacher, judge_predictions
 from tmlcd_core.viz import cusum, showcase
-from tmlcd_core.viz.palette import LEARNERS
+from tmlcd_core.viz.palette import LEARNER_STYLES
 
 SIMULATED = "Simulated stream"
-RUNS = (SIMULATED, LEARNERS["active"].name, LEARNERS["hybrid"].name)
+RUNS = (SIMULATED, LEARNER_STYLES["active"].name, LEARNER_STYLES["hybrid"].name)
 LAB = "Run of the Drift lab"  # named by the address: parameters of the lab, `learner`, and `sample` to open at
 MINE = ("run", "part", "presenter", "drops", "before", "after", "at", "h", "n", "xi", "sim_seed")  # of this page
 OPENED = "inside-cusum link"
@@ -163,8 +163,8 @@ def simulated_run() -> ChosenRun:
 
 def home_run(run: str) -> ChosenRun:
     """Return the run on Home of the learner with this name."""
-    learner = next(key for key, look in LEARNERS.items() if look.name == run)
-    home = showcase.load()
+    learner = next(key for key, look in LEARNER_STYLES.items() if look.name == run)
+    home = showcase.load_showcase()
     correct = np.asarray(home.correct[learner])
     st.caption("The run on Home. A new threshold repeats the test on the recorded hits and misses of this learner.")
     return ChosenRun(learner, correct, *accuracies(correct, home.changes[0]), home.changes[0])

@@ -9,7 +9,7 @@ from pages.shell.url_widgets import as_text
 from pages.views.microphone.tab_state import TabState
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.features.voice import BEST_VOICE, VOICE_EXTRACTORS
-from tmlcd_core.live import LEARNERS, RANGES, LiveSession, LiveSettings
+from tmlcd_core.live import LIVE_LEARNERS, RANGES, LiveSession, LiveSettings
 from tmlcd_core.viz.palette import styles
 
 SHOWN = "mic:settings"
@@ -35,9 +35,9 @@ def settings(tab: TabState) -> None:
         )  # fmt: skip
         st.caption(f"{VOICE_EXTRACTORS[extractor].explain} {VOICE_EXTRACTORS[extractor].n_features:,} features.")
     with st.expander("Learners", icon=":material/school:"):
-        looks = styles(LEARNERS)
+        looks = styles(LIVE_LEARNERS)
         chosen = st.multiselect(
-            "Learners to compare", LEARNERS, key="mic:learners", format_func=lambda name: looks[name].name,
+            "Learners to compare", LIVE_LEARNERS, key="mic:learners", format_func=lambda name: looks[name].name,
             help="CIT learns from its errors; Active and Hybrid also detect changes.",
         )  # fmt: skip
         k = st.number_input("Neighbours (k)", *RANGES["k"], key="mic:k", help="Number of nearest takes that vote.")
@@ -64,7 +64,7 @@ def settings(tab: TabState) -> None:
             help="Probability of a false alarm within 100 answers at an accuracy of 90 %; h is computed from it.",
         )  # fmt: skip
         place = st.empty()
-    learners = tuple(name for name in LEARNERS if name in chosen)  # always in this order
+    learners = tuple(name for name in LIVE_LEARNERS if name in chosen)  # always in this order
     if not learners:
         st.error("Choose at least one learner.", icon=":material/error:")
         return

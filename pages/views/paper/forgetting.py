@@ -8,7 +8,7 @@ import streamlit as st
 from pages.shell.url_widgets import as_text, checked, table
 from tmlcd_core.paper.forgetting import SPLIT_HEAD, Forgetting, named_change, sentence, split_rows, title
 from tmlcd_core.shipped_data import PLACE
-from tmlcd_core.viz.forgetting import in_words, interactive
+from tmlcd_core.viz.forgetting import interactive_study, study_in_words
 
 TAB = "When forgetting pays"
 SHIPPED = PLACE / "paper" / "forgetting.json"
@@ -21,7 +21,7 @@ def show_forgetting() -> None:
     study = shipped_study()
     st.markdown(f"**{as_text(title(study))}.** {as_text(sentence(study))}")
     figure = draw(SHIPPED.stat().st_mtime_ns)
-    st.plotly_chart(figure, key="forgetting", alt=in_words(study), config={"displaylogo": False})
+    st.plotly_chart(figure, key="forgetting", alt=study_in_words(study), config={"displaylogo": False})
     st.caption(
         "Accuracy gained in the 500 samples after the change by removing the samples older than the change, compared "
         "with CIT at the same bound on |T|; mean and 95 % bootstrap interval over runs. The perfect alarm knows the "
@@ -56,4 +56,4 @@ def read(modified: int) -> Forgetting:
 @st.cache_resource(max_entries=2, show_spinner="Drawing the picture …")
 def draw(modified: int):
     """Return the study's Plotly figure."""
-    return interactive(read(modified))
+    return interactive_study(read(modified))

@@ -25,7 +25,7 @@ from tmlcd_core.features.voice.words import (
 )
 from tmlcd_core.optional_packages import require
 
-Source = bytes | str | Path | tuple[ArrayLike, int]
+TakeSource = bytes | str | Path | tuple[ArrayLike, int]
 
 LEAST_SECONDS = 0.1  # the shortest words of the Free Spoken Digit Dataset last 0.15 s
 LONGEST_TAKE, LONGEST_CUT = 5.0, 30.0  # seconds of a recording of one word, and of one that is cut into words
@@ -85,7 +85,7 @@ class Take:
         return buffer.getvalue()
 
 
-def open_take(source: Source) -> Take:
+def open_take(source: TakeSource) -> Take:
     """Find the word in a recording and return it as a take; without a usable word, an AudioError names the problem.
 
     `source` is the bytes or the path of a wav, flac, ogg or mp3 file, or a tuple of samples and rate.
@@ -100,7 +100,7 @@ def open_take(source: Source) -> Take:
     raise AudioError(_why_nothing(levels.decibels))
 
 
-def cut_words(source: Source) -> list[Take]:
+def cut_words(source: TakeSource) -> list[Take]:
     """Return the takes of a long recording of words with pauses, one per word, in their order."""
     samples, remarks = _open(source, LONGEST_CUT, "say fewer words at a time")
     levels = measure(samples)
@@ -124,7 +124,7 @@ def restore_take(samples: NDArray[np.float32], start: float, stop: float, remark
     return Take(samples, float(start), float(stop), remarks, digest)
 
 
-def _open(source: Source, longest: float, advice: str) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+def _open(source: TakeSource, longest: float, advice: str) -> tuple[NDArray[np.float32], tuple[str, ...]]:
     """The recording, float32 (n,) at VOICE_RATE in 16-bit steps, and its remarks."""
     if isinstance(source, tuple):
         array, rate = source

@@ -2,7 +2,7 @@
 
 #include "mathfn.h"
 
-static uint16_t nearest[TML_CAPACITY]; /* the k nearest, by age (0 = oldest), nearest first */
+static uint16_t nearest[TML_ROOM]; /* the k nearest, by age (0 = oldest), nearest first */
 
 uint32_t tml_place(const tml_store *store, uint32_t i)
 {
@@ -23,7 +23,7 @@ void tml_append(tml_store *store, const tml_value *x, int32_t label, uint32_t ti
     }
     uint32_t place = tml_place(store, store->size);
     for (uint32_t i = 0; i < TML_FEATURES; i++) {
-        store->x[place][i] = x[i];
+        store->x[place * TML_FEATURES + i] = x[i];
     }
     store->label[place] = (tml_label)label;
     store->time[place] = time;
@@ -34,8 +34,8 @@ void tml_append(tml_store *store, const tml_value *x, int32_t label, uint32_t ti
 
 /* Exact order by distance, mostly in single precision: double distances are computed only if two float distances are
  * too close to compare. `exact` is negative while unknown. */
-static float approximate[TML_CAPACITY];
-static double exact[TML_CAPACITY];
+static float approximate[TML_ROOM];
+static double exact[TML_ROOM];
 
 /* Upper bounds of the relative rounding error of a sum of TML_FEATURES squares, and of squares that underflow. */
 #define SLACK ((TML_FEATURES + 8) * 6e-8f)
@@ -49,7 +49,7 @@ const tml_value *tml_quantise(const float *x)
 static double exact_distance(const tml_store *store, const tml_value *query, uint32_t i)
 {
     if (exact[i] < 0.0) {
-        const tml_value *x = store->x[tml_place(store, i)];
+        const tml_value *x = tml_row(store, tml_place(store, i));
         double sum = 0.0;
         for (uint32_t j = 0; j < TML_FEATURES; j++) {
             double difference = (double)query[j] - (double)x[j];
@@ -63,11 +63,16 @@ static double exact_distance(const tml_store *store, const tml_value *query, uin
 static void measure(const tml_store *store, const tml_value *query)
 {
     for (uint32_t i = 0; i < store->size; i++) {
-        const tml_value *x = store->x[tml_place(store, i)];
+        const tml_value *x = tml_row(store, tml_place(store, i));
         float sum = 0.0f;
-        for (uint32_t j = 0; j < TML_FEATURES; j++) {
-            float difference = query[j] - x[j];
-            sum += difference * difference;
+        {
+#if TML_SIZED_LATER
+#pragma clang fp reassociate(on) /* SLACK covers every order of the sum */
+#endif
+            for (uint32_t j = 0; j < TML_FEATURES; j++) {
+                float difference = query[j] - x[j];
+                sum += difference * difference;
+            }
         }
         approximate[i] = sum;
         exact[i] = -1.0;
@@ -90,7 +95,7 @@ static int nearer(const tml_store *store, const tml_value *query, uint32_t i, ui
 
 #else
 
-static tml_distance distances[TML_CAPACITY];
+static tml_distance distances[TML_ROOM];
 static tml_value quantised[TML_FEATURES];
 
 const tml_value *tml_quantise(const float *x)
@@ -120,7 +125,7 @@ static double exact_distance(const tml_store *store, const tml_value *query, uin
 static void measure(const tml_store *store, const tml_value *query)
 {
     for (uint32_t i = 0; i < store->size; i++) {
-        const tml_value *x = store->x[tml_place(store, i)];
+        const tml_value *x = tml_row(store, tml_place(store, i));
         tml_distance sum = 0;
         for (uint32_t j = 0; j < TML_FEATURES; j++) {
             int32_t difference = (int32_t)query[j] - (int32_t)x[j];

@@ -5,9 +5,13 @@
 #include "model.h"
 
 typedef struct {
-    uint32_t time[TML_CAPACITY];
-    tml_value x[TML_CAPACITY][TML_FEATURES];
-    tml_label label[TML_CAPACITY];
+    uint32_t time[TML_ROOM];
+#if TML_SIZED_LATER
+    tml_value *x;
+#else
+    tml_value x[TML_CAPACITY * TML_FEATURES];
+#endif
+    tml_label label[TML_ROOM];
     uint16_t head; /* index of the oldest */
     uint16_t size;
 } tml_store;
@@ -23,6 +27,12 @@ void tml_append(tml_store *store, const tml_value *x, int32_t label, uint32_t ti
 
 /* Remove the oldest `count` samples. */
 void tml_drop(tml_store *store, uint32_t count);
+
+/* Features of the sample with this array index. */
+static inline const tml_value *tml_row(const tml_store *store, uint32_t place)
+{
+    return &store->x[place * TML_FEATURES];
+}
 
 /* Array index of the i-th oldest sample. */
 uint32_t tml_place(const tml_store *store, uint32_t i);

@@ -24,9 +24,11 @@ void tml_reset(void)
 {
     store.head = 0;
     store.size = 0;
+#if TML_INITIAL > 0
     for (uint32_t i = 0; i < TML_INITIAL; i++) {
         tml_append(&store, tml_initial_x[i], tml_initial_label[i], 0);
     }
+#endif
 #if TML_HISTORY
     history.head = 0;
     history.size = 0;
@@ -35,6 +37,34 @@ void tml_reset(void)
     tml_cusum_reset(&test, tml_current.warmup);
 #endif
     now = 0;
+}
+
+uint32_t tml_time(void)
+{
+    return now;
+}
+
+tml_part tml_memory(uint32_t part)
+{
+    tml_part found = {0, 0};
+    if (part == 0) {
+        found = (tml_part){&store, sizeof store};
+    } else if (part == 3) {
+        found = (tml_part){&now, sizeof now};
+    } else if (part == 4) {
+        found = (tml_part){&tml_current, sizeof tml_current};
+    }
+#if TML_HISTORY
+    if (part == 1) {
+        found = (tml_part){&history, sizeof history};
+    }
+#endif
+#if TML_TESTS
+    if (part == 2) {
+        found = (tml_part){&test, sizeof test};
+    }
+#endif
+    return found;
 }
 
 const tml_settings *tml_get_settings(void)
@@ -127,14 +157,14 @@ static int drop_older(tml_store *queue, uint32_t change)
 static void add_from_history(uint32_t i)
 {
     uint32_t place = tml_place(&history, i);
-    tml_append(&store, history.x[place], history.label[place], history.time[place]);
+    tml_append(&store, tml_row(&history, place), history.label[place], history.time[place]);
 }
 
 /* Replace T by W condensed with Hart's algorithm: keep the first sample and each one that the kNN over the kept samples
  * misclassifies, until a pass adds none. */
 static void learn_from_history(void)
 {
-    static uint8_t kept[TML_CAPACITY];
+    static uint8_t kept[TML_ROOM];
     store.size = 0;
     for (uint32_t i = 0; i < history.size; i++) {
         kept[i] = i == 0 || !tml_current.condense;
@@ -144,7 +174,7 @@ static void learn_from_history(void)
         before = store.size;
         for (uint32_t i = 0; i < history.size; i++) {
             uint32_t place = tml_place(&history, i);
-            if (!kept[i] && tml_vote(&store, history.x[place]) != history.label[place]) {
+            if (!kept[i] && tml_vote(&store, tml_row(&history, place)) != history.label[place]) {
                 kept[i] = 1;
                 add_from_history(i);
             }
