@@ -39,10 +39,12 @@ from tmlcd_core.mcu.budget import (
     budget,
     flash_bytes,
     largest_store,
+    serial_bytes,
 )
 from tmlcd_core.mcu.check import Check, choose, make_check, make_word_check
 from tmlcd_core.mcu.front_ends import FRONT_ENDS, SHARED_SOURCES, lay_out
 from tmlcd_core.mcu.link import LEARNER_CODES
+from tmlcd_core.mcu.packaging import FAMILY, packaging
 from tmlcd_core.mcu.sound import Tables, as_int16, board_features, sound_tables
 from tmlcd_core.validation import one_of
 
@@ -198,7 +200,7 @@ class Firmware:
                 made.rename(root)
                 return root
             for name in self.contents():
-                (root / name).parent.mkdir(exist_ok=True)
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
             for name in self.contents():
                 (made / name).replace(root / name)
         return root
@@ -305,8 +307,9 @@ def export_firmware(
     for b in boards.values():
         files[f"boards/{b.name}.ld"] = _linker_script(b)
         files[f"boards/{b.name}.mk"] = _board_flags(b)
-    core = " ".join(sorted(f for f in files if f.endswith(".c") and f not in _NOT_CORE))
-    files["Makefile"] = _fill(_source("Makefile.in"), BOARD=device.name, BOARDS=" ".join(boards), CORE=core)
+    core = sorted(f for f in files if f.endswith(".c") and f not in _NOT_CORE)
+    files |= packaging(device, core, CORE_FLAGS[device.core])
+    files["Makefile"] = _fill(_source("Makefile.in"), BOARD=device.name, BOARDS=" ".join(boards), CORE=" ".join(core))
     files |= {name: _licence(name) for name in LICENCES}
     if isinstance(extractor, Extractor):
         files["STEM.md"] = resources.files("tmlcd_core.features").joinpath("STEM.md").read_text(encoding="utf-8")
@@ -743,7 +746,7 @@ def _board_flags(board: Board) -> str:
     machine = {"stm32f401": "netduinoplus2"}.get(board.name, "none")
     origin = f"FLASH_ORIGIN = 0x{board.flash_origin:08X}"
     flags = ANY_M7 if board.core == "cortex-m7" and board.name not in BOARDS else CORE_FLAGS[board.core]
-    family = {"stm32f401": "F4", "stm32f767": "F7", "stm32h743": "H7"}.get(board.name)
+    family = FAMILY.get(board.name)
     nucleo = f"-DTML_STM32{family} -DTML_BOARD='\"{board.name}\"'" if family else ""
     return f"CPU = {flags}\n{origin}\nQEMU_MACHINE = {machine}\nNUCLEO = {nucleo}\n"
 
@@ -780,6 +783,7 @@ def _readme(firmware: Firmware) -> str:
         RAM=f"{board.ram:,}",
         FLASH=f"{board.flash:,}",
         STATIC=f"{table.static:,}",
+        SERIAL=f"{serial_bytes(c):,}",
         SAMPLE="clip.wav" if c.vector is None else "vector.txt",
         LABEL=shlex.quote(labels[0]),
         STEM="; `STEM.md` is the licence of the filter's weights" if c.clips else "",
