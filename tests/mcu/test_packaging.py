@@ -46,7 +46,8 @@ def test_platformio_names_board_linker_script_and_sources(board, tmp_path):
     assert (folder / env["board_build.ldscript"]).is_file() and (folder / env["extra_scripts"]).is_file()
     compile((folder / env["extra_scripts"]).read_text(), "link_flags.py", "exec")
     sources = re.findall(r"\+<(\S+)>", env["build_src_filter"])
-    assert sources == [*_makefile_list(folder, "CORE"), "protocol.c", "nucleo.c", "serial.c", "startup.c"]
+    own = ["protocol.c", "flash_store.c", "nucleo.c", "serial.c", "startup.c"]
+    assert sources == [*_makefile_list(folder, "CORE"), *own]
 
 
 @pytest.mark.parametrize("name", ["vectors", "sound", "tandem"])

@@ -87,9 +87,10 @@ CORE_FLAGS = {
 }
 # Some M7 (STM32F746) have single precision only; software doubles run on all of them.
 ANY_M7 = CORE_FLAGS["cortex-m7"].replace("fpv5-d16", "fpv5-sp-d16")
-SERIAL_SOURCES = ("protocol.c", "nucleo.c", "serial.c")
+SERIAL_SOURCES = ("protocol.c", "flash_store.c", "nucleo.c", "serial.c")
 ALWAYS = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "report.h", "report.c", "stream.h", "stream.c", "host.c",
-          "firmware.c", "board_io.h", "board_io.c", "startup.c", "protocol.h", "nucleo.h", *SERIAL_SOURCES)  # fmt: skip
+          "firmware.c", "board_io.h", "board_io.c", "startup.c", "protocol.h", "flash_store.h",
+          "nucleo.h", *SERIAL_SOURCES)  # fmt: skip
 FOR_KNN = ("knn.h", "knn.c", "learner.c")
 FOR_TANDEM = ("tandem.c",)
 SOUND_TABLES = {
@@ -332,17 +333,7 @@ def export_firmware(
     return firmware
 
 
-_NOT_CORE = {
-    "stream.c",
-    "report.c",
-    "host.c",
-    "firmware.c",
-    "board_io.c",
-    "startup.c",
-    "protocol.c",
-    "serial.c",
-    "nucleo.c",
-}
+_NOT_CORE = {"stream.c", "report.c", "host.c", "firmware.c", "board_io.c", "startup.c", *SERIAL_SOURCES}
 
 
 # -- the model -----------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def packaging(board: Board, core: Sequence[str], core_flags: str) -> dict[str, s
 
 
 def _platformio(board: Board, core: Sequence[str], core_flags: str) -> str:
-    sources = [*core, "protocol.c", "nucleo.c", "serial.c", "startup.c"]
+    sources = [*core, "protocol.c", "flash_store.c", "nucleo.c", "serial.c", "startup.c"]
     return f"""\
 ; pio run, then pio run --target upload. Not tried with PlatformIO itself: its compilers could not be fetched.
 [platformio]
