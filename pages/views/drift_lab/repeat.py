@@ -78,8 +78,8 @@ def bands(found: LabRun, title: str, threshold: float) -> Bands | None:
 
 
 def cancel() -> None:
-    """Cancel the job and switch its toggle off."""
-    st.session_state[TOGGLE] = False
+    """Cancel the job and go back to one run."""
+    st.session_state[TOGGLE] = "false"
     drop()
 
 
