@@ -2,8 +2,10 @@
 
 import streamlit as st
 
+from pages.views.lessons.panel import lesson_panel
+
 st.title("Microphone")
-st.markdown("Teach a few words by voice, then change their meaning: the learners detect the change and adapt.")
-with st.spinner("Loading; the first time takes a few seconds …", show_time=False):
-    from pages.views.microphone.page import show  # imports scikit-learn and numba, so after the text
-show()
+if lesson_panel("microphone"):
+    with st.spinner("Loading; the first time takes a few seconds …", show_time=False):
+        from pages.views.microphone.page import show  # imports scikit-learn and numba, so after the text
+    show()

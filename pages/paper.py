@@ -69,8 +69,8 @@ if of_forgetting.open:
 if again.open:
     with again, faults_as_messages():
         if is_local_visitor() or start_options().reproduce:
-            runs = checked(st.slider, "Runs", 1, 20, 2, key="runs", help="Repetitions of each experiment (paper: 20).")
-            st.caption("Twenty runs take about ten minutes on two cores. They stop soon after you close your last tab.")
+            runs = checked(st.slider, "Runs", 1, 50, 2, key="runs", help="Repetitions of each experiment (paper: 20).")
+            st.caption("Fifty runs take about ten minutes on two cores. They stop soon after you close your last tab.")
             work.controls(["reproduce", "all", "--runs", str(runs)])
         else:
             st.info("This server does not run the experiments for visitors. Run them on your own computer:")

@@ -4,7 +4,8 @@ import streamlit as st
 
 from pages.shell.computation import one_at_a_time
 from pages.shell.url_widgets import checked, faults_as_messages, table
-from pages.views.lessons.own import make_lesson, show_lesson
+from pages.views.lessons.own import make_lesson
+from pages.views.lessons.panel import lesson_panel
 from pages.views.stm32.choose import choose_boards, choose_configuration, presets
 from tmlcd_core.mcu import (
     BOARDS,
@@ -98,35 +99,42 @@ def paper_times() -> None:
     table(rows, *list(rows)[1:])
 
 
+def show() -> None:
+    """Draw the page below its title."""
+    st.markdown(
+        "The memory that Hybrid Tiny kNN needs on a microcontroller, to the byte, with its accuracy and run time."
+    )
+    presets()
+    with st.sidebar:  # with an invalid number, the page keeps the last valid values
+        with faults_as_messages():
+            st.session_state["stm32:configuration"] = choose_configuration()
+        with faults_as_messages():
+            st.session_state["stm32:boards"] = choose_boards()
+    c = st.session_state.get("stm32:configuration", PAPER_CONFIGURATIONS[0])
+    boards = st.session_state.get("stm32:boards", list(BOARDS.values()))
+
+    memory(repr((c, boards)), c, boards)
+
+    st.subheader("Run time")
+    paper_times()
+    case = checked(st.selectbox, "This project's C code, measured", tuple(CASE_NAMES), key="case", width=360)
+    times(case)
+
+    st.subheader("Export")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        names = tuple(b.title for b in boards)
+        chosen = boards[names.index(checked(st.selectbox, "Board", names, key="target", width=200))]
+        if st.button("Create C project", icon=":material/memory:"):
+            st.session_state["stm32:wanted"] = (c, chosen)
+    with faults_as_messages():
+        if st.session_state.get("stm32:wanted") == (c, chosen):
+            archive, about = project(c, chosen)
+            st.download_button(f"tmlcd-{chosen.name}.zip, {len(archive) / 1000:.0f} kB", archive,
+                               f"tmlcd-{chosen.name}.zip", "application/zip", icon=":material/download:")  # fmt: skip
+            st.caption(f"{about} Its README explains how to test, build, flash and use it.")
+    make_lesson("stm32")
+
+
 st.title("STM32")
-show_lesson()
-st.markdown("The memory that Hybrid Tiny kNN needs on a microcontroller, to the byte, with its accuracy and run time.")
-presets()
-with st.sidebar:  # with an invalid number, the page keeps the last valid values
-    with faults_as_messages():
-        st.session_state["stm32:configuration"] = choose_configuration()
-    with faults_as_messages():
-        st.session_state["stm32:boards"] = choose_boards()
-c = st.session_state.get("stm32:configuration", PAPER_CONFIGURATIONS[0])
-boards = st.session_state.get("stm32:boards", list(BOARDS.values()))
-
-memory(repr((c, boards)), c, boards)
-
-st.subheader("Run time")
-paper_times()
-case = checked(st.selectbox, "This project's C code, measured", tuple(CASE_NAMES), key="case", width=360)
-times(case)
-
-st.subheader("Export")
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    names = tuple(b.title for b in boards)
-    chosen = boards[names.index(checked(st.selectbox, "Board", names, key="target", width=200))]
-    if st.button("Create C project", icon=":material/memory:"):
-        st.session_state["stm32:wanted"] = (c, chosen)
-with faults_as_messages():
-    if st.session_state.get("stm32:wanted") == (c, chosen):
-        archive, about = project(c, chosen)
-        st.download_button(f"tmlcd-{chosen.name}.zip, {len(archive) / 1000:.0f} kB", archive,
-                           f"tmlcd-{chosen.name}.zip", "application/zip", icon=":material/download:")  # fmt: skip
-        st.caption(f"{about} Its README explains how to test, build, flash and use it.")
-make_lesson("stm32")
+if lesson_panel("stm32"):
+    show()

@@ -10,6 +10,7 @@ from tmlcd_core.errors import MissingPackageError
 # module: (name on PyPI, extra of tmlcd-core that installs it); pyproject.toml has the versions
 PACKAGES = {
     "PIL": ("pillow", "data"),
+    "anywidget": ("anywidget", "notebook"),
     "capymoa": ("capymoa", "capymoa"),
     "distributed": ("distributed", "cluster"),
     "espeakng_loader": ("espeakng-loader", "data"),

@@ -64,7 +64,7 @@ PAGES = (
         "pages/lessons.py",
         "lessons",
         "Learn",
-        "Five guided lessons, five minutes each, and how to make your own.",
+        "Eight guided lessons: predict what will happen, watch, and check. Make your own.",
     ),
     Page(
         "STM32",

@@ -106,11 +106,21 @@ def test_another_extractor_computes_every_take_again_from_its_sound():
     assert session.pending().ballots == taught("speech").pending().ballots
 
 
-@pytest.mark.parametrize("extractor", ["word", "speech"])
-def test_the_exported_project_names_both_extractors_and_both_accuracies(extractor):
+@pytest.mark.parametrize(
+    ("extractor", "front_end"),
+    [("word", "word"), ("log-mel", "word"), ("aligned", "clip")],
+)
+def test_the_exported_project_has_the_sessions_extractor_or_names_both(extractor, front_end):
     session = taught(extractor)
     project = session_project(session, "stm32h743", "cit", sample_rate=4_410)
-    expected = f"The board uses the paper's filter, the page uses “{VOICE_EXTRACTORS[extractor].title}”"
+    assert project.firmware.configuration.front_end == front_end
+    title = VOICE_EXTRACTORS[extractor].title
+    expected = {
+        "word": f"The board hears words in a stream with the page's extractor, “{title}”",
+        "log-mel": f"The board uses “Cepstra of the word”, the page uses “{title}”: their accuracies differ",
+        "aligned": "The board uses the paper's filter, the page too",
+    }[extractor]
+    accuracies = f"{project.accuracy_board:.0%} on the board, {project.accuracy_page:.0%} on the page"
     for text in (project.remark, project.firmware.files["README.md"]):
         assert expected in text
-        assert f"{project.accuracy_board:.0%} on the board, {project.accuracy_page:.0%} on the page" in text
+        assert f"{accuracies}; {project.different} decided differently" in text

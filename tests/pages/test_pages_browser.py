@@ -80,18 +80,6 @@ def test_uploads_of_a_picture_and_of_garbage(server, visit):  # noqa: F811
     assert page.get_by_text("120 × 90 × 3 → 224 × 224 × 3").count() == 1, "the last good one stays"
 
 
-# ---------------------------------------------------------------- lessons
-
-
-def test_a_second_click_on_a_lesson_keeps_it(server, visit):  # noqa: F811
-    page = visit(f"{server}/lessons?lesson=The+threshold")
-    page.get_by_role("radio", name="The threshold").click()
-    frames(page)
-    settle(page)
-    assert page.get_by_text("cries wolf").count() == 1
-    assert page.url.endswith("lesson=The+threshold")
-
-
 # ---------------------------------------------------------------- STM32
 
 

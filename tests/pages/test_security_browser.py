@@ -95,7 +95,7 @@ def test_no_page_and_no_flow_violates_the_policy(server, tmp_path):  # noqa: F81
         assert downloaded(page, "tmlcd-.*zip").startswith(b"PK")
 
         opened(page, f"{server}/microphone")
-        page.get_by_role("button", name="Turn on the microphone").click()
+        page.get_by_role("button", name="Start listening").click()
         counted(page, "yes", 1)
         phase(page, "ready")
         page.get_by_role("button", name="Play take 1 of “yes”").click()

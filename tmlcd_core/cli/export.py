@@ -29,6 +29,11 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "--learner", default="hybrid", help="cit, active, hybrid or, without a session, tandem (%(default)s)"
     )
+    parser.add_argument(
+        "--front-end",
+        choices=("clip", "word"),
+        help="front end of the session: clip (the paper's filter) or word (default: the session's extractor)",
+    )
     parser.add_argument("--data", default="speech", help="name from `data list`, or a folder of clips (%(default)s)")
     parser.add_argument(
         "--classes", nargs="+", metavar="WORD", default=["yes", "no"], help="class names (default: yes no)"
@@ -113,13 +118,20 @@ def _export_session(options: argparse.Namespace) -> Report:
     except OSError as error:
         raise DataError(f"{options.model} cannot be read ({error.strerror}): give a saved session") from error
     project = session_project(
-        LiveSession.open(saved), options.board, options.learner, options.sample_rate, options.layout, options.store
+        LiveSession.open(saved),
+        options.board,
+        options.learner,
+        options.front_end,
+        options.sample_rate,
+        options.layout,
+        options.store,
     )
     report = _written(project.firmware, options.out)
     found = {
         "learner": options.learner,
         "accuracy_board": project.accuracy_board,
         "accuracy_page": project.accuracy_page,
+        "different": project.different,
         "remark": project.remark,
     }
     return Report({**report.data, **found}, f"{report.text}\n{project.remark}")

@@ -14,6 +14,7 @@ from typing import Any
 from tmlcd_core.datasets import FeatureCache, load_pack
 from tmlcd_core.datasets.pack import pack_key
 from tmlcd_core.datasets.tables import is_table, open_table
+from tmlcd_core.displays import settings_table
 from tmlcd_core.draws import LARGEST_SEED
 from tmlcd_core.errors import ConfigError, TmlcdError
 from tmlcd_core.experiments import link as links
@@ -387,6 +388,19 @@ class Experiment:
                 value = dict(value) if one.name in ("settings", "extractor") else value
                 given.append(repr(value) if one.name == "data" else f"{one.name}={value!r}")
         return f"Experiment({', '.join(given)})"
+
+    def _repr_html_(self) -> str:
+        """Return the settings that are not defaults, and the command, as HTML for notebooks."""
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        changed = {one.name: given[one.name] for one in fields(self) if given[one.name] != one.default}
+        told = {
+            "data": self.data,
+            "drift": self.drift,
+            "classes": self.classes,
+            "learners": ", ".join(self.learner_names),
+        }
+        command = {} if self.scenario else {"command": self.command()}
+        return settings_table("Experiment", told | {k: v for k, v in changed.items() if k not in told} | command)
 
     def program(self) -> str:
         """Return a Python program of three lines that runs this experiment."""

@@ -6,7 +6,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.datasets.tables import Table, is_frame
+from tmlcd_core.displays import Playable, html_table
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.experiments.evaluation import Metrics, evaluate
 from tmlcd_core.experiments.labels import FULL, Supervision, Teacher
@@ -30,7 +31,7 @@ from tmlcd_core.validation import as_features, whole_number
 
 
 @dataclass(frozen=True)
-class LearnerRun:
+class LearnerRun(Playable):
     """Result of one learner in one run.
 
     `correct` and `sizes` have shape (n,), one entry per sample; `detections` and `change_points` have one entry per
@@ -49,6 +50,10 @@ class LearnerRun:
     has_test: bool
     memory: Memory | None = None
     trace: Trace | None = None
+
+    def _repr_html_(self) -> str:
+        """Metrics as an HTML table, for notebooks."""
+        return html_table(("metric", "value"), [(name, cells[0]) for name, *cells in _shown({"": self})])
 
     @classmethod
     def of(cls, trace: Trace, stream: Stream, window: int, seconds: float, has_test: bool) -> LearnerRun:
@@ -84,12 +89,16 @@ def trace_arrays(trace: Trace, y: NDArray) -> tuple[NDArray, NDArray, NDArray, N
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Playable):
     """Result of one run of an experiment: seed, scenario with its drawn classes, and the result of each learner."""
 
     seed: int
     scenario: Scenario
     learners: dict[str, LearnerRun]
+
+    def _repr_html_(self) -> str:
+        """Metrics of all learners as an HTML table, for notebooks."""
+        return html_table(("metric", *self.learners), _shown(self.learners))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -105,6 +114,13 @@ class Run:
     def ends(self) -> tuple[int, ...]:
         """Sample from which on each new concept is complete."""
         return self.scenario.ends
+
+
+def _shown(learners: Mapping[str, LearnerRun]) -> list[list[str]]:
+    """Rows of the metrics that are known."""
+    every = {name: asdict(one.metrics) for name, one in learners.items()}
+    keys = [key for key in next(iter(every.values())) if any(found[key] == found[key] for found in every.values())]
+    return [[key.replace("_", " "), *(f"{found[key]:.4g}" for found in every.values())] for key in keys]
 
 
 def as_learner(model: Any) -> Any:

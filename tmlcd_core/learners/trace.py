@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tmlcd_core.displays import Playable
 from tmlcd_core.learners.membership import Membership
 
 
@@ -25,7 +26,7 @@ class Memory(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(Playable):
     """Result of `run`: one entry per sample; indices count from the first sample of that run."""
 
     predictions: NDArray  # label predicted before learning

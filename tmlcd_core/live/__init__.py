@@ -4,6 +4,7 @@ from tmlcd_core.live.answers import Answer, Ballot, Guide, LiveCurve, Outcome, V
 from tmlcd_core.live.drifts import FAULTS, LIVE_DRIFTS
 from tmlcd_core.live.project import SessionProject, session_project
 from tmlcd_core.live.session import (
+    FEWEST_WORDS,
     GOOD_START,
     LONGEST_NAME,
     MOST_TAKES,
@@ -16,6 +17,7 @@ from tmlcd_core.live.settings import LIVE_LEARNERS, RANGES, LiveSettings
 
 __all__ = [
     "FAULTS",
+    "FEWEST_WORDS",
     "GOOD_START",
     "LIVE_DRIFTS",
     "LIVE_LEARNERS",

@@ -16,7 +16,7 @@ class Ballot:
 
     prediction: str
     votes: dict[str, float]  # share of each word: its nearest take votes with weight 1 / distance^16
-    confidence: float  # the predicted word's share, 0..1
+    confidence: float  # probability that the prediction is right: the word's share, times that of a known word
     nearest: tuple[tuple[str, float], ...]  # id and distance of the stored takes, nearest first
 
 
@@ -27,8 +27,22 @@ class Answer:
     id: str
     take: Take  # with the simulated fault, if there is one
     ballots: dict[str, Ballot]  # by learner
-    unknown: bool  # too far from every take with a word to be one of the words
+    known: float  # probability that it is one of the words, 0..1; a confidence includes it
     seconds: float  # time for features and predictions
+
+    @property
+    def unknown(self) -> bool:
+        """True if the take is too far from every take with a word to be one of the words."""
+        return self.known < 0.5
+
+    def shares(self) -> dict[str, float]:
+        """Return the probability of each word, mean over the learners; the rest to 1 is that of an unknown word."""
+        words = list(dict.fromkeys(word for ballot in self.ballots.values() for word in ballot.votes))
+        count = len(self.ballots)
+        return {
+            word: self.known * sum(ballot.votes.get(word, 0.0) for ballot in self.ballots.values()) / count
+            for word in words
+        }
 
 
 @dataclass(frozen=True)
@@ -60,7 +74,7 @@ class Guide:
     sentence: str  # what the user does from now on
     expectation: str  # what is expected to happen
     between: tuple[int, int] | None  # answers until the alarm: median, 80 % quantile; None if no alarm is expected
-    often: str | None  # changed or new word, to be said every second time
+    often: tuple[str, ...]  # words whose meaning or sound has changed, one of them to be said every second time
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tmlcd_core.datasets.folder import FolderSource, printable
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.features.voice import VOICE_EXTRACTORS, VOICE_RATE, Take, VoiceExtractor, open_take
-from tmlcd_core.live.drifts import COVERED, heard_through, in_force, spoken_for, word_to_ask
+from tmlcd_core.live.drifts import COVERED, heard_through, in_force, sound_changes, spoken_for, word_to_ask
 from tmlcd_core.live.expectations import CYCLE
 from tmlcd_core.live.session import LiveSession
 from tmlcd_core.live.speakers import find_speakers
@@ -206,16 +206,20 @@ def _trial(
     for word in words:
         for _ in range(takes):
             session.teach(word, next(own[word]))
-    often = None
+    often: tuple[str, ...] = ()
     for number in range(BEFORE + AFTER):
         if number == BEFORE and (what := TRIED_DRIFTS[drift]) is not None:
             often = session.begin_drift(**what, **_names(what["kind"], words, spare)).often
         word = word_to_ask(session, often, BEFORE)
         source = strange if in_force(session.events, "speaker") else own
-        take = next(source[spoken_for(session, word)])
-        if in_force(session.events, "cover"):
-            take = heard_through(take, *COVERED, number)
-        session.judge(session.say(take).id, word)
+        for take in source[spoken_for(session, word)]:
+            if in_force(session.events, "cover"):
+                take = heard_through(take, *COVERED, number)
+            answer = session.say(take)
+            if not answer.unknown or sound_changes(session):
+                session.judge(answer.id, word)
+                break
+            session.drop(answer.id)  # as on the page: an unknown word is not learned, the visitor says it again
     found = {}
     for name, curve in session.curves().items():
         alarms = [at - BEFORE + 1 for at in curve.alarms if at >= BEFORE]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 COVERED = ("muffled", 0.7)  # effect and strength similar to a hand over the microphone: low-pass at 1 kHz
 EVERY = 2  # answers: the changed word is said once in EVERY answers, since a rare change is detected late
 FAULTS = tuple(name for name, effect in EFFECTS.items() if effect.kind == "audio")
+MEANING_ONLY = ("swap", "rotate")  # drifts that change the meaning of words, not their sound
 LIVE_DRIFTS = ("swap", "rotate", "class-change", "new-word", "cover", "speaker", "fault", "end")
 
 Event = dict[str, Any]
@@ -48,15 +49,19 @@ def describe_drift(session: LiveSession, kind: str, what: Mapping[str, Any]) -> 
     except TypeError as error:
         raise ConfigError(f"the drift {kind!r} does not take {dict(what)!r} ({error})") from error
     expectation, between = expect(session, event)
-    return event, Guide(
-        kind, sentence, f"{expectation} {tried}".strip(), between, event.get("old") or event.get("word")
-    )
+    return event, Guide(kind, sentence, f"{expectation} {tried}".strip(), between, tuple(named_words(event)))
 
 
 def in_force(events: Sequence[Event], kind: str) -> list[Event]:
     """Return the active drifts of a kind, newest first: those after the last "end"."""
     drifts = (event for event in reversed(events) if event["do"] == "drift")
     return [event for event in takewhile(lambda event: event["kind"] != "end", drifts) if event["kind"] == kind]
+
+
+def sound_changes(session: LiveSession) -> bool:
+    """Return True if a drift in force changes the sound of words, so that takes may be far from all taught ones."""
+    kinds = [kind for kind in LIVE_DRIFTS if kind not in (*MEANING_ONLY, "end")]
+    return any(in_force(session.events, kind) for kind in kinds)
 
 
 def named_words(event: Event) -> list[str]:
@@ -76,12 +81,16 @@ def spoken_for(session: LiveSession, word: str) -> str:
     return word
 
 
-def word_to_ask(session: LiveSession, often: str | None, started_at: int) -> str:
-    """Return the next word to ask for: random, but `often` every second time since judged answer `started_at`."""
-    if often is not None and (session.judged - started_at) % EVERY == 0:
-        return often
+def word_to_ask(session: LiveSession, often: Sequence[str], started_at: int) -> str:
+    """Return the next word to ask for: every second time since judged answer `started_at` one of `often`, in turn.
+
+    Otherwise it is a random word.
+    """
+    turn, rest = divmod(session.judged - started_at, EVERY)
+    if often and rest == 0:
+        return often[turn % len(often)]
     rng = np.random.default_rng([session.seed, len(session.events)])
-    return str(rng.choice([word for word in session.words if word != often]))
+    return str(rng.choice(session.words))
 
 
 def _swap(session: LiveSession, first: str, second: str) -> Planned:

@@ -1,46 +1,61 @@
-"""Export of a live session to an STM32: its takes with the paper's features, which the firmware uses."""
+"""Export of a live session to an STM32: its takes with the features of the board's front end."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.errors import DataError
 from tmlcd_core.features import Extractor
-from tmlcd_core.features.voice import aligned
+from tmlcd_core.features.voice import Take, aligned
 from tmlcd_core.knn import TinyKNN
 from tmlcd_core.live.session import LiveSession
 from tmlcd_core.mcu import Board, Firmware, FirmwareConfiguration, export_firmware, find_board, largest_store
+from tmlcd_core.mcu.front_ends import FRONT_ENDS, lay_out
+from tmlcd_core.mcu.sound import as_int16
 
 SMALLEST_STORE = "uint8"  # data type of T with room for the most takes
+CLIPS = ("paper", "aligned")  # extractors whose front end is the paper's filter on clips
+FALLBACK = "word"  # front end of extractors without C code
 
 
 @dataclass(frozen=True)
 class SessionProject:
-    """C project of a session's learner, and the accuracy of its features compared with those of the page."""
+    """C project of a session's learner, and its decisions compared with those of the page."""
 
     firmware: Firmware
     stored: int  # takes in T
-    accuracy_board: float  # leave-one-out accuracy of the takes with the paper's features
+    accuracy_board: float  # leave-one-out accuracy of the takes as the board hears them
     accuracy_page: float  # leave-one-out accuracy with the session's extractor
-    remark: str  # one sentence on the difference
+    different: int  # takes that the board and the page decide differently
+    remark: str  # two sentences on the difference
 
     def zip(self) -> bytes:
         """Return the project as a zip."""
         return self.firmware.zip()
 
 
+def front_end_of(session: LiveSession) -> str:
+    """Return the name of the front end with the session's extractor, or of the nearest one that has C code."""
+    if session.extractor in CLIPS:
+        return "clip"
+    return session.extractor if session.extractor in FRONT_ENDS else FALLBACK
+
+
 def session_project(
     session: LiveSession,
     board: str | Board = "stm32f401",
     learner: str = "hybrid",
+    front_end: str | None = None,
     sample_rate: int = 22_050,
     layout: str = "streamed",
     store: str = "auto",
 ) -> SessionProject:
-    """Export a session's learner as a C project, after replaying the session with the paper's features.
+    """Export a session's learner as a C project, after replaying the session with the features of the board.
 
     Parameters
     ----------
@@ -50,11 +65,13 @@ def session_project(
         Target board.
     learner : str
         "cit", "active" or "hybrid".
+    front_end : str or None
+        "clip", or one of `FRONT_ENDS`; None for the session's extractor (`front_end_of`).
     sample_rate : int
-        22,050 or 4,410 Hz.
+        22,050 or 4,410 Hz, of the front end "clip".
     layout, store : str
-        Buffer layout and data type of T, as in `export_firmware`. T and W have the size of the session's settings,
-        or the largest that fits the board.
+        Buffer layout of the front end "clip" and data type of T, as in `export_firmware`. T and W have the size of the
+        session's settings, or the largest that fits the board.
 
     Returns
     -------
@@ -64,14 +81,25 @@ def session_project(
     labels = session.labels()
     if lacking := session.missing():
         raise DataError(lacking)
-    extractor = Extractor.at_rate(sample_rate)
-    takes = list(labels)
-    clips = np.stack([aligned(session.takes[take], sample_rate) for take in takes])
-    X = extractor.transform(clips)
+    front_end = front_end or front_end_of(session)
+    takes = [session.takes[take] for take in labels]
     words = np.array(list(labels.values()))
-    size = _room(session, device, learner, extractor, layout, store)
+    extractor: Extractor | str
+    check: Any
+    sound: dict[str, Any]
+    if front_end == "clip":
+        extractor = Extractor.at_rate(sample_rate)
+        check = np.stack([aligned(take, sample_rate) for take in takes])
+        X = extractor.transform(check)
+        sound = {"sample_rate": sample_rate, "n_fft": extractor.n_fft, "hop": extractor.hop, "layout": layout}
+    else:
+        extractor = front_end
+        check = [as_int16(take.samples) for take in takes]
+        X = hear_takes(front_end, takes)
+        sound = {"front_end": front_end}
+    size = _room(session, device, learner, FirmwareConfiguration(learner=learner, **sound), store)
     settings = replace(session.settings, max_size=size, window=size)
-    model = session.through(dict(zip(takes, X, strict=True)), (learner,), settings).model(learner)
+    model = session.through(dict(zip(labels, X, strict=True)), (learner,), settings).model(learner)
     bound = size if learner == "cit" else None
     if bound is not None and len(model) > bound:
         raise DataError(
@@ -85,44 +113,69 @@ def session_project(
         store=store,
         max_size=bound,
         classes=session.words,
-        check=(clips, words),
+        check=(check, words),
     )
-    on_board = leave_one_out(X, words)
-    on_page = leave_one_out(session.voice.transform([session.takes[take] for take in takes]), words)
+    told_board = leave_one_out(X, words)
+    told_page = leave_one_out(session.voice.transform(takes), words)
+    on_board, on_page = float(np.mean(told_board == words)), float(np.mean(told_page == words))
+    different = int(np.sum(told_board != told_page))
     remark = (
-        f"The board uses the paper's filter, the page uses “{session.voice.title}”: their accuracies differ. "
-        f"Leave-one-out accuracy over the {len(takes)} takes: {on_board:.0%} on the board, {on_page:.0%} on the page. "
-        f"Each clip must begin with the word. {firmware.in_words()}."
+        f"{_front_end_in_words(session, front_end)} Leave-one-out accuracy over the {len(takes)} takes: "
+        f"{on_board:.0%} on the board, {on_page:.0%} on the page; {different} decided differently. "
+        f"{firmware.in_words()}."
     )
     files = {**firmware.files, "README.md": f"{firmware.files['README.md']}\n## Features\n\n{remark}\n"}
     firmware = replace(firmware, files=files)
-    return SessionProject(firmware, len(model), on_board, on_page, remark)
+    return SessionProject(firmware, len(model), on_board, on_page, different, remark)
 
 
-def leave_one_out(X: NDArray[np.float32], words: NDArray) -> float:
-    """Return the leave-one-out accuracy of a 1-NN; X has shape (n, d), words (n,).
+def _front_end_in_words(session: LiveSession, front_end: str) -> str:
+    if front_end == session.extractor:
+        return f"The board hears words in a stream with the page's extractor, “{session.voice.title}”."
+    if front_end == "clip":
+        same = session.extractor in CLIPS
+        text = "the page too" if same else f"the page uses “{session.voice.title}”: their accuracies differ"
+        return f"The board uses the paper's filter, {text}. Each clip must begin with the word."
+    title = FRONT_ENDS[front_end].title
+    return f"The board uses “{title}”, the page uses “{session.voice.title}”: their accuracies differ."
 
-    >>> leave_one_out(np.array([[0.0], [0.1], [1.0]], np.float32), np.array(["a", "a", "b"]))
-    0.6666666666666666
+
+def hear_takes(front_end: str, takes: Sequence[Take]) -> NDArray[np.float32]:
+    """Return the features of n takes as the board hears them in one stream (`lay_out`), float32 (n, n_features).
+
+    A take in which no word is heard has the features of the word that the page found; of several words the longest
+    counts.
+    """
+    parts = lay_out([as_int16(take.samples) for take in takes])
+    ends = np.cumsum([len(part) for part in parts])
+    X = np.zeros((len(takes), FRONT_ENDS[front_end].n_features), np.float32)
+    longest = np.zeros(len(takes), int)
+    for word in FRONT_ENDS[front_end].hear(np.concatenate(parts)):
+        number = int(np.searchsorted(ends, (word.start + word.stop) // 2, side="right"))
+        if word.stop - word.start > longest[number]:
+            longest[number], X[number] = word.stop - word.start, word.x
+    for number in np.flatnonzero(longest == 0).tolist():
+        X[number] = FRONT_ENDS[front_end].transform([takes[number]])[0]
+    return X
+
+
+def leave_one_out(X: NDArray[np.float32], words: NDArray) -> NDArray:
+    """Return the word of the nearest other take for each take, by a 1-NN, shape (n,).
+
+    X has shape (n, d), words (n,).
+
+    >>> leave_one_out(np.array([[0.0], [0.1], [1.0]], np.float32), np.array(["a", "a", "b"])).tolist()
+    ['a', 'a', 'a']
     """
     if len(X) < 2:
-        return 0.0
-    knn = TinyKNN(k=1).fit(X, np.arange(len(X)))
-    others = knn.neighbours(X, k=2)
-    second = np.where(others.labels[:, 0] == np.arange(len(X)), others.labels[:, 1], others.labels[:, 0])
-    return float(np.mean(words[second] == words))
+        return np.full(len(words), "", words.dtype)
+    others = TinyKNN(k=1).fit(X, np.arange(len(X))).neighbours(X, k=2)
+    nearest = others.labels[:, 0] == np.arange(len(X))
+    return words[np.where(nearest, others.labels[:, 1], others.labels[:, 0])]
 
 
-def _room(session: LiveSession, board: Board, learner: str, extractor: Extractor, layout: str, store: str) -> int:
+def _room(session: LiveSession, board: Board, learner: str, configuration: FirmwareConfiguration, store: str) -> int:
     """Size of T: as in the settings, or the largest that fits."""
     asked = session.settings.window if learner == "active" else session.settings.max_size
-    configuration = FirmwareConfiguration(
-        samples=asked,
-        layout=layout,
-        learner=learner,
-        store=SMALLEST_STORE if store == "auto" else store,
-        sample_rate=extractor.sample_rate,
-        n_fft=extractor.n_fft,
-        hop=extractor.hop,
-    )
-    return max(5, min(asked, largest_store(configuration, board)))
+    store = SMALLEST_STORE if store == "auto" else store
+    return max(5, min(asked, largest_store(replace(configuration, samples=asked, store=store), board)))

@@ -21,13 +21,13 @@ from tmlcd_core.live.drifts import Event, describe_drift, heard_through, in_forc
 from tmlcd_core.live.odd_takes import find_odd
 from tmlcd_core.live.settings import LIVE_LEARNERS, LiveSettings
 from tmlcd_core.live.state import LiveLearner
-from tmlcd_core.live.unknown import largest_distance
+from tmlcd_core.live.unknown import largest_distance, probability_known
 
 FEWEST_WORDS, MOST_WORDS = 2, 10
 LONGEST_NAME = 40  # characters
 MOST_TAKES = 300  # 13 MB at 1.4 s each
 MOST_DRIFTS = 200
-GOOD_START = 3  # takes per word for a useful accuracy
+GOOD_START = 1  # takes per word for a useful accuracy
 
 
 class LiveSession:
@@ -35,7 +35,8 @@ class LiveSession:
 
     The session is a log of events over its takes. The state of the learners is the replay of this log: they are fitted
     on the takes taught before the first judgement, then run test-then-train over the judged ones; a take taught later
-    is stored at its position. After a take is dropped or relabelled, the log is replayed as if it had always been so.
+    is stored at its position, and so are the judged ones of the warm-up. After a take is dropped or relabelled, the
+    log is replayed as if it had always been so.
 
     Parameters
     ----------
@@ -80,6 +81,7 @@ class LiveSession:
         self._X: dict[str, NDArray[np.float32]] = {}
         self._tried: dict[tuple[Any, ...], int] = {}  # taught takes predicted correctly with a fault
         self._live_learners: dict[str, LiveLearner] | None = None
+        self._outcomes: dict[str, Outcome] = {}  # of the judged answers, by take
         self.settings = LiveSettings()
         self.learners: tuple[str, ...] = ()
         self.extractor = DEFAULT_VOICE
@@ -156,12 +158,14 @@ class LiveSession:
 
     def drop(self, take: str) -> None:
         """Remove a take, as if it had never been recorded."""
-        for event in self._of(take):
+        own = self._of(take)
+        for event in own:
             self._lasting(take, event, None)
         self.events = [event for event in self.events if event.get("take") != take]
         del self.takes[take]
         self._X.pop(take, None)
-        self._live_learners = None
+        if any(event["do"] != "say" for event in own):  # the learners have seen it
+            self._live_learners = None
 
     def counts(self) -> dict[str, int]:
         """Return the number of taught takes by word."""
@@ -192,7 +196,7 @@ class LiveSession:
             return None
         names = ", ".join(f"“{word}”" for word in absent)
         have, one = ("has", "one") if len(absent) == 1 else ("have", "one of each")
-        return f"{names} {have} no take yet: record {one}, better {GOOD_START}"
+        return f"{names} {have} no take yet: record {one}"
 
     @property
     def judged(self) -> int:
@@ -230,9 +234,9 @@ class LiveSession:
         stored = sorted({take for live_learner in live_learners.values() for take in live_learner.stored()})
         near = np.linalg.norm(np.stack([self._X[take] for take in stored]) - x, axis=1)
         distances = dict(zip(stored, near.tolist(), strict=True))
-        ballots = {name: live_learner.vote(x, distances) for name, live_learner in live_learners.items()}
-        unknown = self._is_unknown(x)
-        return Answer(identity, self.takes[identity], ballots, unknown, time.perf_counter() - began)
+        known = self._known_word(x)
+        ballots = {name: live_learner.vote(x, distances, known) for name, live_learner in live_learners.items()}
+        return Answer(identity, self.takes[identity], ballots, known, time.perf_counter() - began)
 
     def judge(self, answer: str, word: str) -> Outcome:
         """Give the correct word of an answer: each learner is tested on it, then trained; return the `Outcome`."""
@@ -248,6 +252,12 @@ class LiveSession:
         event = {"do": "judge", "take": answer, "word": word}
         self.events.append(event)
         return self._apply(event)
+
+    def judge_again(self, answer: str, word: str) -> Outcome:
+        """Correct the word of a judged answer and replay the log; return the new `Outcome`."""
+        self.relabel(answer, word)
+        self._replayed()
+        return self._outcomes[answer]
 
     def undo(self) -> str | None:
         """Undo the last judgement; return the id of its answer, or None if there is none."""
@@ -399,6 +409,7 @@ class LiveSession:
 
     def _replayed(self) -> dict[str, LiveLearner]:
         if self._live_learners is None:
+            self._outcomes = {}
             initial: list[Event] = []
             rest: list[Event] = []
             for event in self.events:
@@ -411,18 +422,19 @@ class LiveSession:
             X = np.stack([self._X[take] for take in ids])
             words = [event["word"] for event in initial]
             self._live_learners = {
-                name: LiveLearner(self.settings.learner(name, self.seed), ids, X, words) for name in self.learners
+                name: LiveLearner(self.settings.learner(name, self.seed), ids, X, words, self.settings.warmup)
+                for name in self.learners
             }
             for event in rest:
                 self._apply(event)
         return self._live_learners
 
-    def _is_unknown(self, x: NDArray[np.float32]) -> bool:
-        """True if x (d,) is too far from every take with a word, also from those that no learner has stored."""
+    def _known_word(self, x: NDArray[np.float32]) -> float:
+        """Probability that x (d,) is a known word: near to a take with a word, also to one that no learner stores."""
         taught = {event["take"]: event["word"] for event in self.events if event["do"] == "teach"}
         limit = largest_distance(self.extractor, np.stack([self._X[take] for take in taught]), list(taught.values()))
         named = np.stack([self._X[take] for take in self.labels()])
-        return bool(np.linalg.norm(named - x, axis=1).min() > limit)
+        return probability_known(float(np.linalg.norm(named - x, axis=1).min()), limit)
 
     def _extract(self, takes: list[str]) -> None:
         new = [take for take in takes if take not in self._X]
@@ -437,9 +449,9 @@ class LiveSession:
             for live_learner in live_learners.values():
                 live_learner.take_in(take, x, word)
             return Outcome(take, word, {})
-        return Outcome(
-            take, word, {name: live_learner.judge(take, x, word) for name, live_learner in live_learners.items()}
-        )
+        verdicts = {name: live_learner.judge(take, x, word) for name, live_learner in live_learners.items()}
+        self._outcomes[take] = Outcome(take, word, verdicts)
+        return self._outcomes[take]
 
 
 def clean_name(word: str) -> str:

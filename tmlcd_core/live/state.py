@@ -28,6 +28,9 @@ class LiveLearner:
     ids, X, words : list of str, array (n, d), list of str
         Initial takes. The learner is fitted on them with the words in turns, since users teach word by word and T
         drops its oldest takes first.
+    warmup : int
+        Number of judged takes at the start that are stored even if they are predicted correctly. Users teach one take
+        of a word: with so small a T, a few errors outvote what is outdated before the test can detect the change.
 
     Examples
     --------
@@ -38,8 +41,11 @@ class LiveLearner:
     'yes'
     """
 
-    def __init__(self, learner: StreamLearner, ids: list[str], X: NDArray[np.float32], words: list[str]) -> None:
+    def __init__(
+        self, learner: StreamLearner, ids: list[str], X: NDArray[np.float32], words: list[str], warmup: int = 0
+    ) -> None:
         order = in_turns(words)
+        self._warmup = warmup
         self.learner = learner.fit(X[order], [words[i] for i in order])
         self._at = {0: [ids[i] for i in order]}  # take ids by time of arrival
         self._judged: list[str] = []
@@ -62,8 +68,11 @@ class LiveLearner:
             for take in self._at[t][len(self._at[t]) - n :]
         ]
 
-    def vote(self, x: NDArray[np.float32], distances: Mapping[str, float]) -> Ballot:
-        """Return the `Ballot` for x (d,), given the distances to all stored takes, which the learners share."""
+    def vote(self, x: NDArray[np.float32], distances: Mapping[str, float], known: float = 1.0) -> Ballot:
+        """Return the `Ballot` for x (d,), given the distances to all stored takes, which the learners share.
+
+        `known` is the probability that x is one of the words.
+        """
         stored = self.stored()
         near = np.array([distances[take] for take in stored])
         labels = self.learner.labels_
@@ -72,7 +81,7 @@ class LiveLearner:
         prediction = str(labels[order[0]] if self.learner.k == 1 else self.learner.predict(x[None])[0])
         votes = closeness(near, labels)
         nearest = tuple((stored[place], float(near[place])) for place in order[:NEAREST].tolist())
-        return Ballot(prediction, votes, votes[prediction], nearest)
+        return Ballot(prediction, votes, known * votes[prediction], nearest)
 
     def take_in(self, take: str, x: NDArray[np.float32], word: str) -> None:
         """Store a take that is taught during the stream; x has shape (d,)."""
@@ -86,6 +95,8 @@ class LiveLearner:
         self._at[learner.time_ + 1] = [take]
         prediction = str(learner.observe(x, word))
         alarm = learner.alarm_
+        if prediction == word and len(self._judged) < self._warmup:  # an error is stored by the learner itself
+            self.take_in(take, x, word)
         self._judged.append(take)
         self._correct.append(prediction == word)
         self._size.append(len(learner))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 LARGEST = {"word": 160.0, "speech": 0.9}
 SPREAD = 1.6  # largest distance, relative to the mean distance of a taught take to the nearest other one of its word
 WEIGHT = 15  # taught takes that count as much as LARGEST
+STEEPNESS = 12.0  # of the probability of a known word against distance / largest distance
 
 
 def largest_distance(extractor: str, X: NDArray[np.float32], words: Sequence[str]) -> float:
@@ -40,6 +42,26 @@ def largest_distance(extractor: str, X: NDArray[np.float32], words: Sequence[str
     nearest = between.min(axis=1, initial=np.inf)
     nearest = nearest[np.isfinite(nearest)]
     return float((WEIGHT * LARGEST[extractor] + SPREAD * nearest.sum()) / (WEIGHT + len(nearest)))
+
+
+def probability_known(distance: float, largest: float) -> float:
+    """Return the probability that a take is one of the taught words: a logistic function, 0.5 at the largest distance.
+
+    Parameters
+    ----------
+    distance : float
+        Distance to the nearest take with a word.
+    largest : float
+        Result of `largest_distance`; with an infinite one the probability is 1.
+
+    Examples
+    --------
+    >>> [round(probability_known(distance, 0.9), 3) for distance in (0.6, 0.9, 1.2)]
+    [0.982, 0.5, 0.018]
+    """
+    if math.isinf(largest):
+        return 1.0
+    return 1 / (1 + math.exp(min(STEEPNESS * (distance / largest - 1), 700.0)))
 
 
 def distances_between(X: NDArray[np.float32]) -> NDArray[np.float64]:

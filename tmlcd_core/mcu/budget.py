@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tmlcd_core.knn.storage import STORAGE_BYTES
 from tmlcd_core.mcu.boards import BOARDS, Board
+from tmlcd_core.mcu.front_ends import FRONT_ENDS, LISTENING
 from tmlcd_core.validation import one_of, whole_number
 
 LAYOUTS = {
@@ -14,6 +15,7 @@ LAYOUTS = {
     "compact": "int16 audio and one int16 decibel plane, coloured inside the convolution",
     "streamed": "the same plane, filled frame by frame: no second of audio is stored",
 }
+FRONT_END_NAMES = ("clip", *FRONT_ENDS)
 STORE_BYTES = STORAGE_BYTES  # bytes of one feature in T
 BUDGET_LEARNERS = ("hybrid", "cit", "active", "static", "incremental", "tandem")
 
@@ -34,7 +36,7 @@ SPECTROGRAM_STATE = {"paper": 4, "compact": 4, "streamed": 16}
 # Distance to each sample of T and its rank; for float32 an approximate and an exact distance.
 DISTANCE_BYTES = {"float32": 14, "int16": 10, "uint8": 6}
 # Flash: tables and code; the code size is an upper bound for both compilers (tests).
-CODE = 16_384
+CODE = 20_480
 TANDEM_CODE = 4_096  # more than the code of a kNN
 FUSED_TABLE = 4 * 49 * 256
 
@@ -60,6 +62,9 @@ class FirmwareConfiguration:
         `static`, `incremental`; or `tandem`, whose T is a ring of bytes.
     vector
         Length of the feature vector if the input is vectors; None for sound.
+    front_end
+        `clip` for the paper's filter on clips of one second; `word` or `speech` hear words in a stream at 16 kHz, and
+        the settings of clips do not apply.
     classes
         Number of classes; only Tandem's memory depends on it.
 
@@ -78,9 +83,14 @@ class FirmwareConfiguration:
     store: str = "float32"
     learner: str = "hybrid"
     vector: int | None = None
+    front_end: str = "clip"
     classes: int = 3
 
     def __post_init__(self) -> None:
+        one_of("front_end", self.front_end, FRONT_END_NAMES)
+        if self.front_end != "clip":
+            for name, value in (LISTENING | {"filters": 1, "layout": "streamed", "vector": None}).items():
+                object.__setattr__(self, name, value)
         for name, low, high in (
             ("sample_rate", 100, 192_000),
             ("n_fft", 8, 65_536),
@@ -97,6 +107,11 @@ class FirmwareConfiguration:
         one_of("learner", self.learner, BUDGET_LEARNERS)
         if self.learner == "tandem":
             object.__setattr__(self, "store", "uint8")
+
+    @property
+    def clips(self) -> bool:
+        """True if the input is clips for the paper's filter."""
+        return self.vector is None and self.front_end == "clip"
 
     @property
     def bins(self) -> int:
@@ -116,7 +131,11 @@ class FirmwareConfiguration:
     @property
     def features(self) -> int:
         """Length of the feature vector."""
-        return self.vector if self.vector is not None else self.filters * self.map_shape[0] * self.map_shape[1]
+        if self.vector is not None:
+            return self.vector
+        if self.front_end != "clip":
+            return FRONT_ENDS[self.front_end].n_features
+        return self.filters * self.map_shape[0] * self.map_shape[1]
 
 
 def _halved(n: int) -> int:
@@ -171,11 +190,14 @@ def budget(configuration: FirmwareConfiguration) -> Budget:
     """Return the memory `Budget` of a configuration, with rows in the order of the paper's Table 2."""
     c = configuration
     rows: list[Row] = []
-    if c.vector is None:
+    shape = str(c.features)
+    if c.clips:
         rows += _sound_rows(c)
-    height, width = c.map_shape
-    shape = f"{height}x{width}" if c.filters == 1 else f"{c.filters}x{height}x{width}"
-    rows.append(Row("Features", shape if c.vector is None else str(c.features), 4 * c.features))
+        height, width = c.map_shape
+        shape = f"{height}x{width}" if c.filters == 1 else f"{c.filters}x{height}x{width}"
+    elif c.vector is None:
+        rows += [Row(*row) for row in FRONT_ENDS[c.front_end].memory()]
+    rows.append(Row("Features", shape, 4 * c.features))
     if c.learner == "tandem":
         return Budget(c, tuple(rows + _tandem_rows(c)))
     label = 4 if c.layout == "paper" and c.store == "float32" else 1
@@ -204,9 +226,7 @@ def _sound_rows(c: FirmwareConfiguration) -> list[Row]:
 def _tandem_rows(c: FirmwareConfiguration) -> list[Row]:
     """Tandem's memory: the mean of the first samples is in flash, and times are not stored."""
     d, n = c.features, c.classes
-    scratch = [
-        Row("FFT scratch", f"{c.n_fft}", 4 * c.n_fft + SPECTROGRAM_STATE[c.layout], False, "in place, one window")
-    ]
+    scratch = [_fft_row(c)]
     return [
         Row("Ring of samples T", f"{c.samples:,}", c.samples * (d + 2),
             note=f"uint8 features, 16-bit label: {d + 2:,} bytes per sample"),
@@ -222,18 +242,15 @@ def _tandem_rows(c: FirmwareConfiguration) -> list[Row]:
     ]  # fmt: skip
 
 
+def _fft_row(c: FirmwareConfiguration) -> Row:
+    state = SPECTROGRAM_STATE[c.layout] if c.clips else 0
+    return Row("FFT scratch", f"{c.n_fft}", 4 * c.n_fft + state, False, "in place, one window")
+
+
 def _extra_rows(c: FirmwareConfiguration) -> list[Row]:
     extras = []
     if c.vector is None:
-        extras.append(
-            Row(
-                "FFT scratch",
-                f"{c.n_fft}",
-                4 * c.n_fft + SPECTROGRAM_STATE[c.layout],
-                False,
-                "in place, one window",
-            )
-        )
+        extras.append(_fft_row(c))
     if c.store != "float32":
         extras.append(
             Row("Query", f"{c.features}", c.features * STORE_BYTES[c.store], False, "the features in T's type")
@@ -256,7 +273,9 @@ def flash_bytes(configuration: FirmwareConfiguration, fused: bool) -> int:
     total = CODE + c.samples * (c.features * STORE_BYTES[c.store] + 1)
     if c.learner == "tandem":
         total += TANDEM_CODE + 8 * c.classes * (c.features + 1) + 4 * c.classes**2 + 4 * c.features
-    if c.vector is None:
+    if c.front_end != "clip":
+        total += FRONT_ENDS[c.front_end].table_bytes
+    if c.clips:
         total += 8 * c.n_fft + 4 * c.filters
         total += c.filters * FUSED_TABLE if fused else 4 * (TAPS * c.filters + 256 * 3)
     return total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +64,46 @@ def make_check(
         lines.append(_line(twin, twin.observe(x, label)))
     kind = "<i2" if samples.dtype == np.int16 else "<f4"
     records = (code.tobytes() + sample.astype(kind).tobytes() for code, sample in zip(codes, samples, strict=True))
+    return Check(b"".join(records), b"".join(lines), len(lines))
+
+
+def make_word_check(
+    twin: StreamLearner,
+    classes: NDArray,
+    parts: Sequence[NDArray[np.int16]],
+    labels: NDArray,
+    words: Sequence[tuple[int, NDArray[np.float32]]],
+) -> Check:
+    """Run the Python twin over a stream of sound and return the `Check` with its predictions.
+
+    As in `make_check`, the first word has no label, and the last has another one than predicted.
+
+    Parameters
+    ----------
+    twin, classes
+        As in `make_check`.
+    parts
+        Consecutive parts of the stream, each int16 (n,): its records.
+    labels
+        Label of each part, shape (parts,), all among `classes`.
+    words
+        Words of the stream: number of samples heard when it ended, and features as the device stores them (features,).
+    """
+    codes = np.searchsorted(classes, labels).astype("<i4")
+    ends = np.cumsum([len(part) for part in parts])
+    places = [int(np.searchsorted(ends, end)) for end, _ in words]  # the record in which each word ends
+    codes[0] = UNLABELLED
+    lines = []
+    for i, ((_, x), place) in enumerate(zip(words, places, strict=True)):
+        if i == len(words) - 1:
+            predicted = int(np.searchsorted(classes, twin.predict(x[None])[0]))
+            codes[place] = (predicted + 1) % len(classes) if place not in places[:-1] else codes[place]
+        label = None if codes[place] == UNLABELLED else classes[codes[place]].item()
+        lines.append(_line(twin, twin.observe(x, label)))
+    records = (
+        code.tobytes() + np.uint32(len(part)).astype("<u4").tobytes() + part.astype("<i2").tobytes()
+        for code, part in zip(codes, parts, strict=True)
+    )
     return Check(b"".join(records), b"".join(lines), len(lines))
 
 

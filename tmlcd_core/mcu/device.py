@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tmlcd_core.errors import ConfigError, ExportError
 from tmlcd_core.mcu.boards import Board
 from tmlcd_core.mcu.budget import STACK
+from tmlcd_core.mcu.front_ends import HeardWord
 
 ZIG = (sys.executable, "-m", "ziglang", "cc")
 ZIG_CPU = {
@@ -72,16 +73,6 @@ class _CSettings(ctypes.Structure):
         ("down", ctypes.c_uint32),
         ("condense", ctypes.c_uint32),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class HeardWord:
-    """Word of the C function tml_hear: features (n_features,), first sample, first sample after it, level in dB."""
-
-    x: NDArray[np.float32]
-    start: int
-    stop: int
-    decibels: float
 
 
 class _CWord(ctypes.Structure):
@@ -150,6 +141,7 @@ class HostLibrary:
         self._c.tml_observe.restype = _CStep
         self._c.tml_predict.restype = ctypes.c_int32
         self._c.tml_get_settings.restype = ctypes.POINTER(_CSettings)
+        self._heard = 0  # samples since tml_listen
         if hasattr(self._c, "tml_extract"):
             self._c.tml_extract.restype = ctypes.POINTER(ctypes.c_float)
         if hasattr(self._c, "tml_statistic"):
@@ -201,6 +193,7 @@ class HostLibrary:
     def listen(self) -> None:
         """Call tml_listen: the stream of sound begins anew."""
         self._c.tml_listen()
+        self._heard = 0
 
     def hear(self, samples: NDArray[np.int16], n_features: int, block: int = 0) -> list[HeardWord]:
         """Return the words that end in the next samples (n,), pushed `block` samples at a time (0: all at once)."""
@@ -209,10 +202,12 @@ class HostLibrary:
         for start in range(0, len(samples), size):
             part = samples[start : start + size]
             while len(part):
-                part = part[self._c.tml_hear(_pointer(part), ctypes.c_uint32(len(part)), ctypes.byref(word)) :]
+                taken = self._c.tml_hear(_pointer(part), ctypes.c_uint32(len(part)), ctypes.byref(word))
+                part = part[taken:]
+                self._heard += taken
                 if word.x:
                     x = np.ctypeslib.as_array(word.x, (n_features,)).copy()
-                    found.append(HeardWord(x, word.start, word.stop, word.decibels))
+                    found.append(HeardWord(x, word.start, word.stop, self._heard, word.decibels))
         return found
 
 

@@ -39,8 +39,10 @@ from tmlcd_core.mcu.budget import (
     flash_bytes,
     largest_store,
 )
-from tmlcd_core.mcu.check import Check, choose, make_check
+from tmlcd_core.mcu.check import Check, choose, make_check, make_word_check
+from tmlcd_core.mcu.front_ends import FRONT_ENDS, SHARED_SOURCES, lay_out
 from tmlcd_core.mcu.sound import Tables, as_int16, board_features, sound_tables
+from tmlcd_core.validation import one_of
 
 LEARNER_NAMES: dict[type, str] = {
     HybridTinyKNN: "hybrid",
@@ -85,7 +87,7 @@ ALWAYS = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "report.h", "report.c", 
 FOR_KNN = ("knn.h", "knn.c", "learner.c")
 FOR_TANDEM = ("tandem.c",)
 SOUND_TABLES = {
-    "window": "[TML_N_FFT]",
+    "window": "[TML_WINDOW]",
     "twiddle": "[TML_N_FFT / 2][2]",
     "bias": "[TML_FILTERS]",
     "fused": "[TML_FILTERS][49][256]",
@@ -93,7 +95,7 @@ SOUND_TABLES = {
     "filter": "[TML_FILTERS][49][3]",
 }
 FRONT_END_CODES = {"clip": "TML_CLIP", "filter": "TML_FILTER", "word": "TML_WORD", "speech": "TML_SPEECH"}
-FOR_SOUND = ("frontend.h", "audio.h", "spectrogram.c", "stem.c", "clip.c")
+FOR_CLIPS = ("frontend.h", "fft.h", "audio.h", "spectrogram.c", "stem.c", "clip.c")
 FOR_TESTS = ("cusum.h", "cusum.c")
 
 # Reasons why a model cannot be exported, with the error message.
@@ -217,7 +219,7 @@ class Firmware:
 
 def export_firmware(
     model: Any,
-    extractor: Extractor | None = None,
+    extractor: Extractor | str | None = None,
     *,
     board: str | Board = "stm32f401",
     layout: str = "streamed",
@@ -226,7 +228,7 @@ def export_firmware(
     capacity: int | None = None,
     classes: Sequence[Any] = (),
     fused: bool | None = None,
-    check: tuple[ArrayLike, ArrayLike] | None = None,
+    check: tuple[Any, ArrayLike] | None = None,
 ) -> Firmware:
     """Export a fitted learner as a C project; return a `Firmware`.
 
@@ -236,7 +238,8 @@ def export_firmware(
         A fitted HybridTinyKNN, ActiveTinyKNN, CondensingInTime, TinyKNN, kNN baseline or Tandem. Its current T is
         exported, of Tandem also its layers; on the device the clock and the warm-up of the CUSUM test start again.
     extractor
-        Extractor of the model's features; None if the input is vectors.
+        Extractor of the model's features: an `Extractor` for clips of one second, the name of a front end that hears
+        words in a stream (`FRONT_ENDS`), or None if the input is vectors.
     board
         One of `BOARDS` by name, or a `Board`. The zip has the files of all boards; this one is the default.
     layout
@@ -254,8 +257,9 @@ def export_firmware(
         If None, used where possible and if half of the flash remains free.
     check
         Samples and their labels for `stream.bin` and `expected.txt`, which `make check` compares: clips
-        (n, sample_rate) of int16 or in -1..1, or vectors (n, features). A model of vectors uses those of T by default;
-        without clips a model of sound has no such files.
+        (n, sample_rate) of int16 or in -1..1, vectors (n, features), or for a front end that hears words a list of
+        recordings of int16 at 16 kHz. A model of vectors uses those of T by default; a model of sound without samples
+        has no such files.
 
     Examples
     --------
@@ -286,10 +290,10 @@ def export_firmware(
     _check_memory(configuration, fused, device)
     offset, scale = _grid(model, configuration)
     files = {name: _source(name) for name in (*ALWAYS, *(FOR_TANDEM if learner == "tandem" else FOR_KNN))}
-    files |= {name: _source(name) for name in FOR_SOUND if extractor is not None}
+    files |= {name: _source(name) for name in _sound_sources(configuration)}
     files |= {name: _source(name) for name in FOR_TESTS if detector is not None}
     files["config.h"] = _config(model, configuration, size, fused, len(labels), detector, offset, scale)
-    tables = sound_tables(configuration, extractor, fused) if extractor is not None else {}
+    tables = sound_tables(configuration, extractor, fused) if isinstance(extractor, Extractor) else {}
     files["model.c"] = _constants(model, configuration, known, tables, offset, scale)
     boards = dict(BOARDS) | {device.name: device}
     for b in boards.values():
@@ -298,7 +302,7 @@ def export_firmware(
     core = " ".join(sorted(f for f in files if f.endswith(".c") and f not in _NOT_CORE))
     files["Makefile"] = _fill(_source("Makefile.in"), BOARD=device.name, BOARDS=" ".join(boards), CORE=core)
     files |= {name: _licence(name) for name in LICENCES}
-    if extractor is not None:
+    if isinstance(extractor, Extractor):
         files["STEM.md"] = resources.files("tmlcd_core.features").joinpath("STEM.md").read_text(encoding="utf-8")
     if check is None and extractor is None:
         check = model.samples_, model.labels_
@@ -381,7 +385,18 @@ def _detector(model: Any, learner: str) -> GeneralizedCusum | None:
     return detector
 
 
-def _sound(model: Any, extractor: Extractor) -> dict[str, int]:
+def _sound_sources(c: FirmwareConfiguration) -> tuple[str, ...]:
+    if c.vector is not None:
+        return ()
+    return FOR_CLIPS if c.front_end == "clip" else (*SHARED_SOURCES, *FRONT_ENDS[c.front_end].sources)
+
+
+def _sound(model: Any, extractor: Extractor | str) -> dict[str, Any]:
+    if isinstance(extractor, str):
+        features = FRONT_ENDS[one_of("extractor", extractor, FRONT_ENDS)].n_features
+        if features != model.n_features_in_:
+            raise _refuse("extractor", value=features, bound=model.n_features_in_)
+        return {"front_end": extractor}
     if extractor.n_fft not in {2**i for i in range(4, 14)}:
         raise _refuse("n_fft", value=extractor.n_fft)
     if extractor.n_features != model.n_features_in_:
@@ -414,7 +429,7 @@ def _choose_store(wanted: FirmwareConfiguration, store: str, board: Board) -> Fi
 
 
 def _choose_fused(configuration: FirmwareConfiguration, fused: bool | None, board: Board) -> bool:
-    possible = configuration.vector is None and configuration.layout != "paper"
+    possible = configuration.clips and configuration.layout != "paper"
     if fused is None:
         return possible and flash_bytes(configuration, True) <= board.flash // 2
     if fused and not possible:
@@ -441,7 +456,7 @@ def _grid(model: Any, c: FirmwareConfiguration) -> tuple[float, float]:
     if model.storage != "float32":
         return model.grid_
     try:
-        return grid_of(model.samples_, c.store, nonnegative=c.vector is None)
+        return grid_of(model.samples_, c.store, nonnegative=c.clips)
     except ConfigError:
         raise _refuse("range", value=model.samples_.min(), bound=model.samples_.max(), store=c.store) from None
 
@@ -476,14 +491,15 @@ def twin_of(model: Any, c: FirmwareConfiguration, size: int, offset: float, scal
 
 def _check(
     model: Any, c: FirmwareConfiguration, size: int, known: NDArray, tables: Tables, offset: float, scale: float,
-    clips_or_vectors: ArrayLike, labels: ArrayLike,
+    clips_or_vectors: Any, labels: ArrayLike,
 ) -> Check:  # fmt: skip
+    if c.front_end != "clip":
+        return _check_words(model, c, size, known, offset, scale, clips_or_vectors, np.asarray(labels))
     samples, given = np.asarray(clips_or_vectors), np.asarray(labels)
     length = c.features if c.vector is not None else c.sample_rate
     if samples.ndim != 2 or samples.shape[1] != length or given.shape != samples.shape[:1] or not len(given):
         raise ConfigError(f"check has samples of shape {samples.shape} and {given.shape} labels: give (n, {length})")
-    if strange := sorted(set(given.tolist()) - set(known.tolist())):
-        raise ConfigError(f"check has the label {strange[0]!r}, which is not a class of the model: add it to classes")
+    _known_labels(given, known)
     rows = choose(given, length * (4 if c.vector is not None else 2))
     samples, given = samples[rows], given[rows]
     if c.vector is not None:
@@ -492,6 +508,25 @@ def _check(
         samples = samples if samples.dtype == np.int16 else as_int16(samples)
         X = board_features(samples, c, tables)
     return make_check(twin_of(model, c, size, offset, scale), known, samples, _quantised(X, c, offset, scale), given)
+
+
+def _check_words(
+    model: Any, c: FirmwareConfiguration, size: int, known: NDArray, offset: float, scale: float,
+    sounds: Sequence[NDArray[np.int16]], labels: NDArray,
+) -> Check:  # fmt: skip
+    if not len(labels) or len(sounds) != len(labels) or any(np.asarray(s).dtype != np.int16 for s in sounds):
+        raise ConfigError(f"check has {len(sounds)} recordings and {len(labels)} labels: give int16 arrays, one each")
+    _known_labels(labels, known)
+    rows = choose(labels, 2 * max(len(sound) for sound in sounds))
+    parts = lay_out([sounds[row] for row in rows])
+    words = FRONT_ENDS[c.front_end].hear(np.concatenate(parts))
+    stored = [(word.end, quantise(word.x[None], c.store, offset, scale)[0]) for word in words]
+    return make_word_check(twin_of(model, c, size, offset, scale), known, parts, labels[rows], stored)
+
+
+def _known_labels(given: NDArray, known: NDArray) -> None:
+    if strange := sorted(set(given.tolist()) - set(known.tolist())):
+        raise ConfigError(f"check has the label {strange[0]!r}, which is not a class of the model: add it to classes")
 
 
 # -- the files -----------------------------------------------------------------------------------
@@ -561,10 +596,16 @@ def _config(
     if c.vector is None:
         defines += [
             ("", "sound"),
-            ("TML_FRONT_END", FRONT_END_CODES["clip"]),
+            ("TML_FRONT_END", FRONT_END_CODES[c.front_end]),
             ("TML_SAMPLE_RATE", c.sample_rate),
             ("TML_N_FFT", c.n_fft),
             ("TML_HOP", c.hop),
+        ]
+    if c.front_end != "clip":
+        defines += FRONT_ENDS[c.front_end].defines()
+    if c.clips:
+        defines += [
+            ("TML_WINDOW", c.n_fft),
             ("TML_BINS", c.bins),
             ("TML_FRAMES", c.frames),
             ("TML_FILTERS", c.filters),
@@ -621,6 +662,8 @@ def _constants(
         grid = ", ".join(float(v).hex() for v in _candidates())
         parts.append(f"const double tml_candidates[TML_CANDIDATES] = {{\n{_wrap(grid)}\n}};\n")
     parts += [_array(_declaration(name, c), table) for name, table in tables.items()]
+    if c.front_end != "clip":
+        parts += [_array(t.declaration, t.values, t.floating) for t in FRONT_ENDS[c.front_end].tables()]
     return "\n".join(parts)
 
 
@@ -691,7 +734,13 @@ def _readme(firmware: Firmware) -> str:
     board, c, labels = firmware.board, firmware.configuration, firmware.classes
     table = firmware.budget
     rows = "\n".join(f"| {r.name} | {r.size} | {r.bytes:,} | {r.note} |" for r in table.rows)
-    if c.vector is None:
+    if c.front_end != "clip":
+        feed = (
+            "mono sound that never ends, samples of 16 bits at 16,000 Hz: `tml_hear` (`frontend.h`) takes them in "
+            "blocks of any length, as DMA brings them, from the main loop and not from an interrupt, and says when a "
+            "word has ended"
+        )
+    elif c.vector is None:
         feed = (
             f"one second of mono sound, {c.sample_rate:,} samples of 16 bits at {c.sample_rate:,} Hz: "
             "`tml_audio_push` takes them in pieces of any length, as DMA brings them, from the main loop and not from "
@@ -715,5 +764,5 @@ def _readme(firmware: Firmware) -> str:
         STATIC=f"{table.static:,}",
         SAMPLE="clip.wav" if c.vector is None else "vector.txt",
         LABEL=shlex.quote(labels[0]),
-        STEM="; `STEM.md` is the licence of the filter's weights" if c.vector is None else "",
+        STEM="; `STEM.md` is the licence of the filter's weights" if c.clips else "",
     )

@@ -7,6 +7,7 @@ Sums have the order of the C code, without fused multiply-add, so the features e
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,9 @@ from numpy.typing import NDArray
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.features import Extractor
 from tmlcd_core.features.stem import load_stem
-from tmlcd_core.mcu.budget import FirmwareConfiguration
+
+if TYPE_CHECKING:
+    from tmlcd_core.mcu.budget import FirmwareConfiguration
 
 FULL_SCALE = 32_768  # of int16 samples
 SMALLEST_POWER = np.float32(1e-10)  # this and the constants below as in spectrogram.c
@@ -69,19 +72,22 @@ def _decibels(clip: NDArray[np.int16], c: FirmwareConfiguration, tables: Tables)
     if paper:
         padded *= np.float32(1 / FULL_SCALE)
     starts = np.arange(c.frames)[:, None] * c.hop
-    re, im = _spectrum(padded[starts + np.arange(c.n_fft)] * tables["window"], tables["twiddle"])
+    re, im = real_spectrum(padded[starts + np.arange(c.n_fft)] * tables["window"], tables["twiddle"])
     power = np.maximum(re * re + im * im, SMALLEST_POWER)
-    db = (DB_PER_OCTAVE * _log2(power) * np.float32(1 if paper else DB_UNITS)).T
+    db = (DB_PER_OCTAVE * log2_of(power) * np.float32(1 if paper else DB_UNITS)).T
     if paper:
         return db
     db = np.minimum(db, np.float32(32_767))
     return np.trunc(db + np.where(db < 0, np.float32(-0.5), np.float32(0.5))).astype(np.int32)
 
 
-def _spectrum(
+def real_spectrum(
     windows: NDArray[np.float32], twiddle: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Real and imaginary parts (frames, bins) of the windows' transforms: two real ones packed in one complex."""
+    """Return real and imaginary parts, each (frames, bins), of the transforms of windows (frames, n_fft).
+
+    `twiddle` is (n_fft / 2, 2): cos and -sin. Two real transforms are packed in one complex.
+    """
     frames, n_fft = windows.shape
     size = n_fft // 2
     bits = size.bit_length() - 1
@@ -109,8 +115,8 @@ def _spectrum(
     return out_re, out_im
 
 
-def _log2(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """tml_log2f of mathfn.c."""
+def log2_of(x: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return tml_log2f of mathfn.c for positive x of any shape (n, …), float32."""
     f = np.float32
     bits = x.view(np.uint32)
     exponent = (bits >> 23).astype(np.int32) - 127

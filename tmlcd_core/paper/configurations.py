@@ -13,7 +13,6 @@ from tmlcd_core.errors import ConfigError
 from tmlcd_core.experiments.experiment import Experiment
 from tmlcd_core.experiments.variants import CODE, CODE_HYBRID_THRESHOLDS, PRINTED, variant_of
 
-RUNS = 20  # paper, Sec. 7.3
 CLASSES = (2, 3, 5)  # λ of Table 1
 TABLE_LEARNERS = ("svm", "nn-fc1-static", "static", "condensed")
 FIGURE_LEARNERS = ("cit", "active", "hybrid", "nn-fc1")

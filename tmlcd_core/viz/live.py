@@ -24,8 +24,11 @@ THUMB_SCALE = 2  # pixels of a thumbnail's cell
 RANGE_DB = 60.0
 
 
-def live_figure(curves: Mapping[str, LiveCurve]) -> Any:
-    """Return a Plotly figure of accuracy, |T| and g over the judged answers, with drifts, alarms and change points."""
+def live_figure(curves: Mapping[str, LiveCurve], height: int = HEIGHT) -> Any:
+    """Return a Plotly figure of accuracy, |T| and g over the judged answers, with drifts, alarms and change points.
+
+    `height` is that of the whole figure in px.
+    """
     require("plotly")
     from plotly.subplots import make_subplots
 
@@ -73,9 +76,9 @@ def live_figure(curves: Mapping[str, LiveCurve]) -> Any:
     figure.update_xaxes(range=[0.5, shown + 0.5])
     figure.update_xaxes(title="judged answers", row=3, col=1)
     figure.update_layout(
-        height=HEIGHT,
+        height=height,
         margin={"l": 10, "r": 10, "t": 30, "b": 10},
-        legend={"orientation": "h", "y": 1.06, "x": 0},
+        legend={"orientation": "h", "y": 1.03, "yanchor": "bottom", "x": 0},
         hovermode="x unified",
         uirevision="live",
     )

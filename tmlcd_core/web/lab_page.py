@@ -5,17 +5,15 @@ from __future__ import annotations
 import html
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tmlcd_core.datasets.pack import load_levels
-from tmlcd_core.errors import ConfigError
 from tmlcd_core.experiments.experiment import PACK, Experiment
 from tmlcd_core.experiments.labels import FULL
-from tmlcd_core.experiments.runs import Run
 from tmlcd_core.learners.trace import Trace
 from tmlcd_core.mcu.wasm import module
 from tmlcd_core.progress import Progress, silent
@@ -53,24 +51,32 @@ class PoolData:
     body: bytes
 
 
-def lab_page(experiment: Experiment, feature_pool: FeaturePool, stream: Stream, run: Run, title: str) -> str:
-    """Return the HTML page of a run with traces.
+def lab_page(
+    experiment: Experiment, feature_pool: FeaturePool, stream: Stream, traces: Mapping[str, Trace],
+    tested: Collection[str], title: str,
+) -> str:  # fmt: skip
+    """Return the HTML page of a run.
 
     The page computes other runs for its sliders with the firmware's C code as WebAssembly, if the learners, the drift
-    and the settings of the experiment exist there; otherwise it says why it cannot and only plays the run.
+    and the settings of the experiment exist there and the features are not too large; otherwise it says why it cannot
+    and only plays the run.
 
     Parameters
     ----------
-    experiment, feature_pool, stream, run
-        The experiment, its features (n, d), its samples, and its result.
+    experiment, feature_pool, stream
+        The experiment, its features and its samples.
+    traces : mapping
+        Trace of each learner.
+    tested : collection of str
+        Learners that have a change-detection test.
     title : str
         Name of the run.
     """
-    traces: dict[str, Trace] = {name: one.trace for name, one in run.learners.items() if one.trace is not None}
-    tested = [name for name, one in run.learners.items() if one.has_test]
     threshold = float(dict(experiment.settings).get("threshold", THRESHOLD))
-    reason = why_not_live(experiment)
-    data = PoolData({"features": stream.X.shape[1]}, b"") if reason else pool_data(experiment, feature_pool, stream)
+    reason, data = why_not_live(experiment), PoolData({"features": stream.X.shape[1]}, b"")
+    if not reason:
+        found = pool_data(experiment, feature_pool, stream)
+        reason, data = ("", found) if len(found.body) <= MOST_MB * 2**20 else (_too_large(len(found.body)), data)
     live = [name for name in experiment.learner_names if name in LIVE]
     offered = list(dict.fromkeys([*live, *OFFERED]))
     page = {
@@ -103,7 +109,10 @@ def page_of_experiment(experiment: Experiment, progress: Progress = silent) -> s
     stream = experiment.stream(feature_pool, progress)
     run = experiment.run_stream(stream)
     kind = "" if stream.scenario.recorded else f"{DRIFTS[experiment.drift].title}: "
-    return lab_page(experiment, feature_pool, stream, run, f"{kind}{', '.join(_names(stream.scenario))}")
+    traces = {name: one.trace for name, one in run.learners.items() if one.trace is not None}
+    tested = [name for name, one in run.learners.items() if one.has_test]
+    title = f"{kind}{', '.join(_names(stream.scenario))}"
+    return lab_page(experiment, feature_pool, stream, traces, tested, title)
 
 
 def why_not_live(experiment: Experiment) -> str:
@@ -121,14 +130,14 @@ def why_not_live(experiment: Experiment) -> str:
 
 
 def pool_data(experiment: Experiment, feature_pool: FeaturePool, stream: Stream) -> PoolData:
-    """Return the features of a page; a `ConfigError` if they have more than MOST_MB megabytes."""
+    """Return the features of a page; those of every class that its sliders can reach."""
     width = stream.X.shape[1]
     about: dict[str, Any] = {"name": feature_pool.name, "features": width, "levels": None, "preset": None}
     if isinstance(feature_pool, Recording):
         X = np.concatenate([stream.X0, stream.X])
         labels = [*stream.y0.tolist(), *stream.y.tolist()]
         about |= {"recorded": {"labels": labels, "initial": len(stream.y0)}, "classes": [], "counts": {}, "step": 0}
-        return _checked(about | {"origins": [_origin(Origin(""), len(X))]}, X)
+        return PoolData(about | {"origins": [_origin(Origin(""), len(X))]}, X.astype("<f4").tobytes())
     if experiment.data == PACK:
         return _pack(about, feature_pool)
     everything = experiment.data == "points"
@@ -145,7 +154,7 @@ def pool_data(experiment: Experiment, feature_pool: FeaturePool, stream: Stream)
             parts.append(rows)
     step = 0 if isinstance(feature_pool, DatasetPool) else STEP
     about |= {"classes": list(names), "counts": counts, "step": step, "origins": origins}
-    return _checked(about, np.concatenate(parts))
+    return PoolData(about, np.concatenate(parts).astype("<f4").tobytes())
 
 
 def most_samples(scenario: Scenario) -> int:
@@ -158,13 +167,11 @@ def most_samples(scenario: Scenario) -> int:
     return scenario.train + max(math.ceil(1.5 * per_class), per_class + len(scenario.drifts) + 2) + size
 
 
-def _checked(about: dict[str, Any], X: np.ndarray) -> PoolData:
-    if X.nbytes > MOST_MB * 2**20:
-        raise ConfigError(
-            f"the features of this run have {X.nbytes / 2**20:.0f} MB, a page holds {MOST_MB} MB: use fewer samples "
-            "(--per-class, --train), fewer classes, or --data pack"
-        )
-    return PoolData(about, np.ascontiguousarray(X, "<f4").tobytes())
+def _too_large(size: int) -> str:
+    return (
+        f"The sliders are off: the features of this run have {size / 2**20:.0f} MB, a page holds {MOST_MB} MB. Use "
+        "fewer samples (--per-class, --train), fewer classes, or --data pack."
+    )
 
 
 def _pack(about: dict[str, Any], feature_pool: FeaturePool) -> PoolData:

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +13,10 @@ HERE = Path(__file__).parent
 MOST = 6 * 2**20  # characters of base64 per take; ten seconds at 192 kHz are 5.1 million
 REMEMBERED = 16  # ids of takes; the browser resends a take until it is acknowledged
 NAME = re.compile(r"[0-9a-f-]{36}")
+FILES = ("voice_activity.js", "microphone.js", "recorder.js")  # one module: each uses the names of those before it
 _component = st.components.v2.component(
     "tmlcd_recorder",
-    js=(HERE / "recorder.js").read_text(encoding="utf-8"),
+    js="\n".join((HERE / name).read_text(encoding="utf-8") for name in FILES),
     css=(HERE / "recorder.css").read_text(encoding="utf-8"),
 )
 
@@ -36,15 +38,23 @@ class Recording:
 
 
 def recorder(
-    key: str, *, prompt: str = "", word: str = "", blocked: str = "", hold: str = "", long: bool = False
+    key: str,
+    *,
+    prompt: str = "",
+    word: str = "",
+    blocked: str = "",
+    long: bool = False,
+    answer: str = "",
+    bars: Sequence[tuple[str, float]] = (),
 ) -> None:
     """Show the recorder; call `arrived` first, so that it receives the acknowledgements.
 
     `prompt` tells the visitor what to say, and each take returns `word`. `blocked` is a message that disables
-    recording, `hold` a message that pauses hands-free listening. `long` offers takes of ten seconds.
+    recording. `long` offers takes of ten seconds. `bars` are the votes of the last answer, word and share 0..1, shown
+    for a moment when the id `answer` changes.
     """
-    data = {"prompt": prompt, "word": word, "blocked": blocked, "hold": hold, "long": long, "done": _done(key)}
-    _component(key=key, data=data, on_take_change=lambda: None)
+    data = {"prompt": prompt, "word": word, "blocked": blocked, "long": long, "answer": answer, "bars": list(bars)}
+    _component(key=key, data=data | {"done": _done(key)}, on_take_change=lambda: None)
 
 
 def arrived(key: str) -> Recording | None:

@@ -1,27 +1,21 @@
-// Recorder: takes of one second from the browser's microphone, each sent to the server when it is complete.
+// Recorder: listens all the time and sends each word to the server when it ends; or records when a button is pressed.
 //
-// Time is counted in samples, not by the clock, so that a busy page does not shorten a take. A take stays in `outbox`
-// and is resent until the server lists its id in `data.done`; the server processes each id once.
+// `voice_activity.js` finds the words, `microphone.js` opens the microphone; Python joins the three files. Time is
+// counted in samples, not by the clock, so that a busy page does not shorten a take. A take stays in `outbox` and is
+// resent until the server lists its id in `data.done`; the server processes each id once.
 // Streamlit calls the default export again after every rerun and change of theme: `recorders` keeps the recorder.
 
-const FRAME = 0.01; // s, resolution of the level and of a take's length
 const BEFORE = 0.25; // s kept before the voice starts, so that a soft onset is not cut
-const WORD = 1.4; // s of a take including BEFORE: a word of one second and room to align it
+const WORD = 1.4; // s of a take that was started by hand
 const LONG = 10; // s of a long take
-const LOUD = 3.5; // times the noise floor (11 dB): speech
-const RUMBLE = 200; // Hz: the voice detection ignores lower frequencies (hum, steps, constant offset)
-const FAINT = 0.002; // of full scale (-54 dB): lowest level of speech, even in a quiet room
-const ONSET = 3; // frames in a row above the threshold
-const CALM = 12; // frames in a row below it before the next word may start
-const LISTEN = 200; // frames of the noise floor, which is their 20th percentile
-const SETTLE = 20; // frames ignored after switching on: hardware clicks, first estimate of the noise
 const HINT = 6; // s without a voice before a hint is shown
 const AGAIN = 5000; // ms without an answer before a take is resent; doubles with each attempt …
 const LATEST = 20000; // … up to this limit, so that the take arrives soon after a server comes back
 const MOST = 3; // takes waiting for the server
 const CLIPPED = 0.99; // of full scale
 const IDLE = "a, [role=radio][aria-checked=true]"; // elements on which the space bar has no effect
-const BARS = 140; // of the level meter
+const LISTEN = 140; // frames of the level meter
+const FRESH = 2500; // ms that the bars show an answer; then they show the background again
 
 const SAYS = {
   insecure: "The browser allows the microphone only over https or on this computer. Open the page that way, or use files "
@@ -38,21 +32,6 @@ const ICONS = {
   mic: "M12 14a3 3 0 0 0 3-3V5a3 3 0 0 0-6 0v6a3 3 0 0 0 3 3zm5-3a5 5 0 0 1-10 0H5a7 7 0 0 0 6 6.92V21h2v-3.08A7 7 0 0 0 19 11z",
   stop: "M7 7h10v10H7z",
 };
-
-// Runs in an audio worklet, independent of a busy page: mixes to mono and splits samples into frames.
-const TAP = `registerProcessor("tap", class extends AudioWorkletProcessor {
-  constructor() { super(); this.frame = new Float32Array(Math.round(sampleRate * ${FRAME})); this.filled = 0; }
-  process([channels]) {
-    if (channels.length === 0) return true;
-    for (let i = 0; i < channels[0].length; i++) {
-      let sum = 0;
-      for (const channel of channels) sum += channel[i];
-      this.frame[this.filled++] = sum / channels.length;
-      if (this.filled === this.frame.length) { this.port.postMessage(this.frame.slice()); this.filled = 0; }
-    }
-    return true;
-  }
-});`;
 
 const recorders = new WeakMap();
 
@@ -86,120 +65,35 @@ function icon(name) {
   return svg;
 }
 
-// ---------------------------------------------------------------- sound
-
-// Open the microphone and pass its frames on; `close` releases it.
-async function openMicrophone(onFrame, onEnd) {
-  if (!navigator.mediaDevices?.getUserMedia) throw new DOMException("no secure context", "insecure");
-  const wishes = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
-  const stream = await navigator.mediaDevices.getUserMedia({ audio: wishes });
-  let context;
-  const close = () => {
-    for (const track of stream.getTracks()) track.stop();
-    context?.close().catch(() => {});
-  };
-  try {
-    context = new AudioContext();
-    await context.resume();
-    const source = context.createMediaStreamSource(stream);
-    const tap = await makeTap(context, onFrame);
-    const silence = new GainNode(context, { gain: 0 }); // a node runs only if it is connected to the destination
-    source.connect(tap).connect(silence).connect(context.destination);
-    for (const track of stream.getTracks()) track.onended = () => onEnd("ended");
-    context.onstatechange = () => context.state === "interrupted" && onEnd("hidden");
-    return { rate: context.sampleRate, close };
-  } catch (fault) {
-    close();
-    throw fault;
-  }
-}
-
-async function makeTap(context, onFrame) {
-  const address = URL.createObjectURL(new Blob([TAP], { type: "text/javascript" }));
-  try {
-    await context.audioWorklet.addModule(address);
-    const node = new AudioWorkletNode(context, "tap");
-    node.port.onmessage = ({ data }) => onFrame(data);
-    return node;
-  } catch {
-    // A proxy's Content-Security-Policy may forbid code from a blob; the older ScriptProcessorNode needs none.
-    const node = context.createScriptProcessor(1024, 1, 1);
-    const size = Math.round(context.sampleRate * FRAME);
-    let rest = new Float32Array(0);
-    node.onaudioprocess = ({ inputBuffer }) => {
-      const fresh = inputBuffer.getChannelData(0);
-      const all = new Float32Array(rest.length + fresh.length);
-      all.set(rest);
-      all.set(fresh, rest.length);
-      let at = 0;
-      for (; at + size <= all.length; at += size) onFrame(all.slice(at, at + size));
-      rest = all.slice(at);
-    };
-    return node;
-  } finally {
-    URL.revokeObjectURL(address);
-  }
-}
-
-function wav(frames, rate) {
-  const length = frames.reduce((sum, frame) => sum + frame.length, 0);
-  const bytes = new ArrayBuffer(44 + 2 * length);
-  const view = new DataView(bytes);
-  const text = (at, value) => [...value].forEach((c, i) => view.setUint8(at + i, c.charCodeAt(0)));
-  text(0, "RIFF");
-  view.setUint32(4, 36 + 2 * length, true);
-  text(8, "WAVEfmt ");
-  view.setUint32(16, 16, true);
-  view.setUint16(20, 1, true); // PCM
-  view.setUint16(22, 1, true); // mono
-  view.setUint32(24, rate, true);
-  view.setUint32(28, 2 * rate, true);
-  view.setUint16(32, 2, true);
-  view.setUint16(34, 16, true);
-  text(36, "data");
-  view.setUint32(40, 2 * length, true);
-  let at = 44;
-  for (const frame of frames)
-    for (const value of frame) {
-      view.setInt16(at, Math.max(-32768, Math.min(32767, Math.round(value * 32768))), true);
-      at += 2;
-    }
-  return new Uint8Array(bytes);
-}
-
-function base64(bytes) {
-  let text = "";
-  for (let i = 0; i < bytes.length; i += 0x8000) text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
-  return btoa(text);
-}
-
 // ---------------------------------------------------------------- the recorder
 
 class Recorder {
   constructor(parent) {
     this.data = {};
-    this.phase = "off"; // off, asking, ready, armed, recording
+    this.phase = "off"; // off, asking, room, ready, armed, recording
     this.fault = "";
     this.outbox = [];
+    this.voice = new VoiceActivity();
+    this.shown = { id: "", at: -FRESH, faded: true }; // the answer in the bars, and when it came
     this.reset();
     this.build(parent);
     this.onKey = (event) => this.key(event);
     this.onLeave = () => this.off();
+    this.onHide = () => this.hide();
     document.addEventListener("keydown", this.onKey, true); // before the page: R would rerun it
+    document.addEventListener("visibilitychange", this.onHide);
     window.addEventListener("pagehide", this.onLeave);
     this.painting = requestAnimationFrame(() => this.paint());
   }
 
   reset() {
-    this.levels = []; // levels of the last frames, for the noise floor and the meter
+    this.voice.reset();
+    this.levels = []; // of the last frames, for the meter
     this.recent = []; // frames before the voice
     this.frames = []; // frames of the take
-    this.last = this.once = this.twice = 0; // last sample: raw, and after each high-pass
-    this.loud = 0;
-    this.calm = 0;
-    this.heard = 0; // frames since the microphone was switched on
     this.waited = 0; // frames since it was armed
     this.dead = true; // only zeros so far
+    this.noise = false; // the last sound was no word
   }
 
   build(parent) {
@@ -210,21 +104,23 @@ class Recorder {
     this.meter = element("canvas", "meter", { role: "img", "aria-label": "Microphone level" });
     this.pen = this.meter.getContext("2d");
     this.prompt = element("p", "prompt");
+    this.bars = element("div", "bars", { role: "group", "aria-label": "Votes" });
     this.longButton = element("button", "small", { type: "button" });
     this.longButton.onclick = () => this.pressLong();
     const label = element("label", "free");
     this.free = element("input", "", { type: "checkbox" });
+    this.free.checked = true;
     this.free.onchange = () => this.setFree();
-    label.append(this.free, "Hands-free");
-    label.title = "Listens again after each answer";
+    label.append(this.free, "Listen all the time");
+    label.title = "Every word is a take. Without it, press the microphone before each word.";
     this.offButton = element("button", "small", { type: "button" });
     this.offButton.textContent = "Switch off";
     this.offButton.onclick = () => this.off();
     this.tools = element("div", "tools");
-    this.tools.append(this.longButton, label, this.offButton);
+    this.tools.append(label, this.offButton, this.longButton);
     const text = element("div", "text");
-    text.append(this.prompt, this.meter, this.status, this.tools);
-    this.root.append(this.button, text);
+    text.append(this.prompt, this.meter, this.status);
+    this.root.append(this.button, text, this.bars, this.tools);
     parent.appendChild(this.root);
   }
 
@@ -233,12 +129,12 @@ class Recorder {
     cancelAnimationFrame(this.painting);
     clearTimeout(this.resending);
     document.removeEventListener("keydown", this.onKey, true);
+    document.removeEventListener("visibilitychange", this.onHide);
     window.removeEventListener("pagehide", this.onLeave);
     this.root.remove();
   }
 
   update(data) {
-    const held = this.data.hold;
     this.data = data;
     const done = new Set(data.done);
     const before = this.outbox.length;
@@ -248,9 +144,9 @@ class Recorder {
       this.root.dataset.answered = performance.now().toFixed(0);
       this.post();
     }
-    const again = this.outbox.length < before || (held && !data.hold);
-    if (again && this.free.checked && this.phase === "ready" && this.outbox.length === 0 && !data.hold) this.arm();
+    if (data.answer !== this.shown.id) this.shown = { id: data.answer, at: performance.now(), faded: !data.answer };
     if (data.blocked && ["armed", "recording"].includes(this.phase)) this.to("ready");
+    if (!data.blocked && this.listens && this.phase === "ready" && this.outbox.length < MOST) this.arm();
     const style = getComputedStyle(this.root);
     const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
     this.ink = {
@@ -261,24 +157,45 @@ class Recorder {
     this.show();
   }
 
+  get listens() {
+    return this.free.checked && !this.paused && !document.hidden;
+  }
+
   // -------------------------------------------------------------- input
 
+  // Listening all the time: start and stop listening. Otherwise: start a take and stop it.
   press() {
-    if (this.phase === "off") this.on();
-    else if (this.phase === "ready") this.arm();
-    else if (this.phase === "armed") this.begin("word", false);
+    const listening = ["room", "armed", "recording"].includes(this.phase) && this.kind !== "long";
+    if (this.phase === "off") {
+      this.paused = false;
+      this.on();
+    } else if (this.free.checked && listening) {
+      this.paused = true;
+      this.to("ready");
+    } else if (this.phase === "ready") {
+      this.paused = false;
+      this.arm();
+    } else if (["room", "armed"].includes(this.phase)) this.begin("word");
     else if (this.phase === "recording") this.finish();
   }
 
   async pressLong() {
     if (this.phase === "off") await this.on(false);
-    if (["ready", "armed"].includes(this.phase) && this.mayRecord()) this.begin("long", false);
+    this.paused = true; // it does not listen on after a long take
+    if (["ready", "armed", "room"].includes(this.phase) && this.mayRecord()) this.begin("long");
   }
 
   setFree() {
+    this.paused = false;
     if (this.free.checked && this.phase === "ready") this.arm();
     else if (!this.free.checked && this.phase === "armed") this.to("ready");
     this.show();
+  }
+
+  // A tab in the background does not listen: what is said there is not meant for it.
+  hide() {
+    if (document.hidden && ["room", "armed", "recording"].includes(this.phase)) this.to("ready");
+    else if (this.phase === "ready" && this.listens) this.arm();
   }
 
   // Space and R work inside the recorder, if the focus is on an element that contains it (a click on the background
@@ -344,17 +261,16 @@ class Recorder {
       if (this.phase !== "ready") this.to("ready");
       return;
     }
-    this.loud = 0;
-    this.calm = 0;
     this.waited = 0;
-    this.to("armed");
+    this.to(this.voice.learned ? "armed" : "room");
   }
 
-  begin(kind, voiced) {
-    if (!this.mayRecord()) return;
+  // A take of a `kind`: "voice" (it ends with the word), "word" (started by hand) or "long".
+  begin(kind) {
+    if (!this.mayRecord()) return this.to("ready");
     this.kind = kind;
     this.word = this.data.word; // the next word may be asked for before the server has this take
-    this.frames = voiced ? this.recent.slice() : [];
+    this.frames = kind === "voice" ? this.recent.slice() : [];
     this.root.dataset.started = performance.now().toFixed(0);
     this.to("recording");
   }
@@ -364,8 +280,15 @@ class Recorder {
     this.frames = [];
     this.root.dataset.ended = performance.now().toFixed(0);
     this.outbox.push({ id: crypto.randomUUID(), kind, word, wav: base64(wav(frames, this.microphone.rate)) });
-    this.to("ready");
     if (this.outbox.length === 1) this.post();
+    this.next();
+  }
+
+  // After a take or a sound that was no word.
+  next() {
+    this.kind = "";
+    this.to("ready");
+    if (this.listens && this.outbox.length < MOST) this.arm();
   }
 
   // One at a time: a take sent while the server is busy could be lost.
@@ -379,48 +302,28 @@ class Recorder {
   // -------------------------------------------------------------- frames
 
   take(frame) {
-    let sum = 0;
-    let peak = 0;
-    const keep = 1 / (1 + (2 * Math.PI * RUMBLE * FRAME) / frame.length); // coefficient of the two high-passes in series
-    for (const value of frame) {
-      const once = keep * (this.once + value - this.last);
-      this.twice = keep * (this.twice + once - this.once);
-      this.once = once;
-      this.last = value;
-      sum += this.twice * this.twice;
-      peak = Math.max(peak, Math.abs(value));
-    }
-    const level = Math.sqrt(sum / frame.length);
+    const event = this.voice.push(frame);
+    const peak = frame.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
     if (peak > 0) this.dead = false;
-    this.heard += 1;
-    this.levels.push({ level, peak, taken: this.phase === "recording" });
+    this.levels.push({ level: this.voice.now, peak, taken: this.phase === "recording" });
     if (this.levels.length > LISTEN) this.levels.shift();
-    const threshold = this.threshold();
-    const voice = level > threshold;
-    if (this.phase === "recording") {
-      this.frames.push(frame);
-      const seconds = this.frames.length * FRAME;
-      if (seconds >= (this.kind === "long" ? LONG : WORD)) this.finish();
-      else if (this.frames.length % 10 === 0) this.show();
-    } else if (this.phase === "armed") {
-      this.waited += 1;
-      if (!voice) this.calm += 1;
-      else if (this.calm < CALM) this.calm = 0;
-      this.loud = voice ? this.loud + 1 : 0;
-      const settled = this.heard > SETTLE && this.calm >= CALM;
-      if (settled && this.loud >= ONSET) {
-        this.recent.push(frame);
-        return this.begin("word", true);
-      }
-      if (this.waited * FRAME === HINT) this.show();
-    }
     this.recent.push(frame);
     if (this.recent.length > BEFORE / FRAME) this.recent.shift();
-  }
-
-  threshold() {
-    const sorted = this.levels.map(({ level }) => level).sort((a, b) => a - b);
-    return Math.max(FAINT, LOUD * sorted[Math.floor(sorted.length / 5)]);
+    if (event === "end" || event === "noise") this.noise = event === "noise";
+    if (this.phase === "room" && this.voice.learned) this.arm();
+    else if (this.phase === "armed") {
+      this.waited += 1;
+      if (event === "start") this.begin("voice");
+      else if (this.waited % 50 === 0) this.show();
+    } else if (this.phase === "recording") {
+      this.frames.push(frame);
+      const seconds = this.frames.length * FRAME;
+      if (this.kind !== "voice") {
+        if (seconds >= (this.kind === "long" ? LONG : WORD)) this.finish();
+        else if (this.frames.length % 10 === 0) this.show();
+      } else if (event === "end") this.finish();
+      else if (event === "noise" || event === "click") this.next();
+    }
   }
 
   // -------------------------------------------------------------- screen
@@ -429,50 +332,84 @@ class Recorder {
     const { phase, data } = this;
     const long = phase === "recording" && this.kind === "long";
     const left = Math.ceil((long ? LONG : WORD) - this.frames.length * FRAME);
-    const waiting = this.outbox.length;
+    const free = this.free.checked && !long;
     const label = {
-      off: "Turn on the microphone (space)",
+      off: free ? "Start listening (space)" : "Turn on the microphone (space)",
       asking: "Waiting for the browser",
-      ready: "Record a word (space)",
-      armed: "Record now (space)",
-      recording: "Stop (space)",
+      room: "Stop listening (space)",
+      ready: free ? "Listen (space)" : "Record a word (space)",
+      armed: free ? "Stop listening (space)" : "Record now (space)",
+      recording: free ? "Stop listening (space)" : "Stop (space)",
     }[phase];
     let status = {
-      off: "Press the microphone or the space bar, then allow it in the browser.",
+      off: "Press the microphone once and allow it.",
       asking: "The browser asks for permission to use the microphone: allow it.",
-      ready: "Press the microphone or the space bar for the next word.",
-      armed: "Listening: say one word. Recording starts and stops automatically.",
-      recording: long ? `Recording, ${left} s left: repeat the word with one-second pauses.` : "Recording …",
+      room: "Quiet for a second, please: listening to the room.",
+      ready: free ? "Not listening. Press the microphone to go on."
+        : "Press the microphone or the space bar for the next word.",
+      armed: "Listening: say one word.",
+      recording: long ? `Recording, ${left} s left: repeat the word with one-second pauses.` : "Hearing a word …",
     }[phase];
+    const heard = this.voice.learned && !this.voice.tooLoud;
+    if (phase === "armed" && this.noise) status = "That sound was longer than a word. Say one word, then pause.";
     if (phase === "armed" && this.waited * FRAME >= HINT)
-      status = this.dead ? "No sound: is the microphone muted?"
-        : "Nothing heard yet: speak louder, come closer, or press again to record now.";
-    if (data.hold && phase === "ready" && this.free.checked) status = data.hold;
-    if (waiting && phase === "ready") status = "Processing your recording …";
+      status = this.dead ? "No sound: is the microphone muted?" : "Nothing heard yet: speak louder or come closer.";
+    if (phase === "armed" && !heard && !this.dead)
+      status = "It is too loud here: nothing is recorded. Come closer, or find a quieter place.";
+    if (this.outbox.length && ["ready", "armed"].includes(phase)) status = "Processing your recording …";
     if (data.blocked) status = data.blocked;
     if (this.fault && phase === "off") status = this.fault;
     if (notice) status = notice;
-    if (this.status.textContent !== status) this.status.textContent = status;
+    this.write(this.status, status);
     this.status.classList.toggle("fault", Boolean(this.fault) && phase === "off");
-    const prompt = data.prompt ?? "";
-    if (this.prompt.textContent !== prompt) this.prompt.textContent = prompt;
+    this.write(this.prompt, data.prompt ?? "");
     this.button.disabled = Boolean(data.blocked) || phase === "asking";
     if (this.button.getAttribute("aria-label") !== label || !this.button.firstChild) {
       this.button.setAttribute("aria-label", label);
       this.button.title = label;
-      this.button.replaceChildren(icon(phase === "recording" ? "stop" : "mic"));
+      this.button.replaceChildren(icon(["room", "armed", "recording"].includes(phase) ? "stop" : "mic"));
     }
-    const longLabel = `Long take (${LONG} s)`;
-    if (this.longButton.textContent !== longLabel) this.longButton.textContent = longLabel;
+    this.write(this.longButton, `Long take (${LONG} s)`);
     this.longButton.hidden = !data.long;
     this.longButton.disabled = Boolean(data.blocked) || ["asking", "recording"].includes(phase);
     this.offButton.hidden = phase === "off";
-    this.root.dataset.waiting = String(waiting);
+    this.root.dataset.waiting = String(this.outbox.length);
+    this.showBars();
+  }
+
+  write(node, text) {
+    if (node.textContent !== text) node.textContent = text;
+  }
+
+  // One bar per word with its share of the votes, and one of the room, which is full while nobody speaks.
+  showBars() {
+    const votes = this.data.bars ?? [];
+    this.bars.hidden = votes.length === 0;
+    if (votes.length === 0) return;
+    const fresh = !this.shown.faded && this.phase !== "recording";
+    const quiet = ["armed", "room", "ready", "off"].includes(this.phase) && !fresh;
+    const rows = [...votes.map(([word, share]) => [word, fresh ? share : 0]), ["room", quiet ? 1 : 0]];
+    while (this.bars.children.length > rows.length) this.bars.lastChild.remove();
+    while (this.bars.children.length < rows.length) {
+      const row = element("div", "bar");
+      row.append(element("span", "name"), element("i", "fill"), element("span", "share"));
+      this.bars.append(row);
+    }
+    rows.forEach(([word, share], i) => {
+      const [name, fill, number] = this.bars.children[i].children;
+      this.write(name, word);
+      this.write(number, `${Math.round(100 * share)} %`);
+      fill.style.setProperty("--share", share.toFixed(3));
+    });
   }
 
   paint() {
     this.painting = requestAnimationFrame(() => this.paint());
     if (!this.ink) return;
+    if (!this.shown.faded && performance.now() - this.shown.at >= FRESH) {
+      this.shown.faded = true;
+      this.showBars();
+    }
     const ratio = devicePixelRatio;
     const [width, height] = [this.meter.clientWidth, this.meter.clientHeight];
     if (!width) return;
@@ -483,8 +420,8 @@ class Recorder {
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
     const tall = (level) => Math.max(0.02, Math.min(1, 1 + Math.log10(Math.max(level, 1e-4)) / 3.2)) * (height - 2);
-    const step = width / BARS;
-    const shown = this.phase === "off" ? [] : this.levels.slice(-BARS);
+    const step = width / LISTEN;
+    const shown = this.phase === "off" ? [] : this.levels;
     shown.forEach(({ level, peak, taken }, i) => {
       const bar = tall(level);
       pen.globalAlpha = taken ? 1 : 0.45;

@@ -22,6 +22,7 @@ from tmlcd_core.experiments import Experiment
 from tmlcd_core.streams import DRIFTS
 from tmlcd_core.viz.lab import agreement_in_words, figures, picture_of, run_of, shortage_in_words, trace_csv
 from tmlcd_core.viz.player import PlayerRun
+from tmlcd_core.web.lab_page import lab_page
 
 PATIENCE = 0.4  # s before progress is shown, to avoid flicker
 FIXES = {
@@ -164,6 +165,10 @@ def show() -> None:
     with st.container(horizontal=True):
         table = partial(as_csv, good)
         st.download_button("Trace as CSV", table, "trace.csv", "text/csv", icon=":material/table:", on_click="ignore")
+        st.download_button(
+            "Page in one file", partial(as_page, good, title), "drift-lab.html", "text/html", icon=":material/html:",
+            on_click="ignore", help="This run with live sliders, for any browser, without a server.",
+        )  # fmt: skip
     every = st.expander("Detailed results", key="figures", on_change="rerun", icon=":material/table_chart:")
     if every.open:  # computed only when open
         rows = several.table if several else figures(good.metrics)
@@ -173,6 +178,11 @@ def show() -> None:
         st.code(said.program(), language="python", wrap_lines=True)
         st.code(said.command(), language="sh", wrap_lines=True)
         st.caption("Both give the same numbers as this page. The address of this page contains all settings.")
+
+
+def as_page(found: LabRun, title: str) -> str:
+    """Return the run as a page in one file."""
+    return lab_page(found.experiment, found.feature_pool, found.stream, found.traces, found.tested, title)
 
 
 def as_csv(found: LabRun) -> str:

@@ -1,6 +1,7 @@
 """Layout of the Microphone page: three steps, the recorder always in the same place, and the next thing to do."""
 
 import threading
+from pathlib import Path
 
 import streamlit as st
 
@@ -8,21 +9,20 @@ from pages.shell.url_widgets import as_text
 from pages.views.microphone import sources
 from pages.views.microphone.save_load import save_and_load
 from pages.views.microphone.settings import settings
+from pages.views.microphone.step_state import AlarmMessage
 from pages.views.microphone.steps import change, say
 from pages.views.microphone.steps import teach as teaching
 from pages.views.microphone.tab_address import STEP, current_tab, open_newer, save_tab
 from pages.views.microphone.tab_state import TabState
 from tmlcd_core.live import warm_up
+from tmlcd_core.viz.palette import styles
 
 TEACH, SAY, CHANGE = "1 Teach", "2 Say", "3 Change"
 NEXT = "mic:next"
+BELL = ":material/notifications_active:"
+ALARMS_SHOWN = 2  # the last ones
 GO = {TEACH: "Teach words", SAY: "Say words", CHANGE: "Change something"}
-CSS = """<style>
-.st-key-mic-answer [data-testid="stMetricValue"] { font-size: clamp(2.2rem, 5cqw + 1.5rem, 4.5rem); line-height: 1.15; }
-.st-key-mic-answer [data-testid="stMetricValue"] > div { white-space: normal; overflow-wrap: anywhere; }
-.st-key-mic-next p { font-size: 1.15rem; }
-@media (max-width: 640px) { [data-testid="stHorizontalBlock"]:has(.st-key-mic-begin) > :last-child { order: -1; } }
-</style>"""
+CSS = Path(__file__).parent / "microphone.css"
 
 
 def show() -> None:
@@ -54,10 +54,11 @@ def draw(tab: TabState) -> None:
     with st.sidebar:
         save_and_load(tab)
         settings(tab)
-    step = st.segmented_control(
-        "Step", (TEACH, SAY, CHANGE), key=STEP, required=True, label_visibility="collapsed",
-        on_change=tab.messages.clear,
-    )  # fmt: skip
+    with st.container(key="mic-steps"):
+        step = st.segmented_control(
+            "Step", (TEACH, SAY, CHANGE), key=STEP, required=True, label_visibility="collapsed",
+            on_change=tab.messages.clear,
+        )  # fmt: skip
     teach = step == TEACH
     newer_version(tab)
     next_step(tab, step)
@@ -65,26 +66,25 @@ def draw(tab: TabState) -> None:
     with left:
         if teach:
             teaching.words(tab)
-        else:
-            say.ask_toggle(tab)
+        elif step == CHANGE:
+            change.order(tab)
         sources.show_recorder(tab, teach)
-        sources.show_others(tab, teach)
+        if teach:
+            sources.show_others(tab, teach)
+        else:
+            say.answer(tab)
     with right:
         if teach:
             teaching.cut(tab)
             teaching.taught(tab)
             return
-        parts = [say.answer, say.alarms]
-        if step == CHANGE:  # above the answer until the first answer of the drift
-            going = tab.drift.guide is not None and tab.session.judged > tab.drift.started_at
-            parts.insert(2 if going or tab.say.awaits_judgement else 0, change.order)
-        for part in parts:
-            part(tab)
-    left, right = st.columns(2, gap="medium")  # a second row: on a phone the answer follows the recorder
-    with left:
         say.curves(tab)
-    with right:
         say.forgotten(tab)
+    left, right = st.columns(2, gap="medium")  # a second row: on a phone the curves follow the answer
+    with left:
+        say.ask_toggle(tab)
+        sources.show_others(tab, teach)
+    with right:
         say.why(tab)
 
 
@@ -102,34 +102,52 @@ def newer_version(tab: TabState) -> None:
 
 
 def next_step(tab: TabState, step: str) -> None:
-    """Draw the next thing to do, with a button if it is in another step."""
-    advice = tab.teach.advice(tab.session)
-    if tab.teach.cut:
-        text, go = "**Next:** listen to the words that were found, delete wrong ones, and keep the rest.", TEACH
-    elif advice is not None:
-        text, go = f"**Next:** {as_text(advice)}.", TEACH
-    elif step == TEACH:
-        text, go = "**Ready.** Every word has enough takes. Record more to improve the accuracy, or go on.", SAY
-    elif tab.say.awaits_judgement and tab.say.answer is not None and tab.say.answer.unknown:
-        text, go = "**Next:** select the word that you said, or ignore the take.", step
-    elif tab.say.awaits_judgement:
-        text, go = "**Next:** select the word that you said; the learners learn it.", step
-    elif not tab.session.started:
-        text, go = "**Next:** say one of the words and see the prediction.", step
-    elif tab.drift.guide is not None and tab.drift.alarms(tab.session):
-        text, go = "**Change detected.** Go on and watch the accuracy recover, or end the drift.", CHANGE
-    elif tab.drift.guide is not None:
-        text, go = "**Next:** follow the instructions in the box.", CHANGE
-    elif (left := tab.session.settings.warmup - tab.session.judged) > 0:
-        text, go = f"**Next:** say {left} more word{'s' * (left > 1)} (warm-up), then change something.", step
-    elif step == SAY:
-        text, go = "**Next:** change something, and see whether it is detected.", CHANGE
+    """Draw the banner: the alarm if there is one, else the next thing to do; with a button if it is in another step."""
+    alarms = tab.drift.alarms(tab.session)
+    go = step
+    if alarms and step != TEACH:
+        text = "  \n".join(alarm_in_words(tab, alarm) for alarm in alarms[-ALARMS_SHOWN:])
     else:
-        text, go = "**Next:** choose a change and begin.", step
-    with st.container(horizontal=True, vertical_alignment="center", key="mic-next"):
+        text, go = advice(tab, step)
+    key = "mic-alarm" if text.startswith(BELL) else "mic-next"
+    with st.container(horizontal=True, vertical_alignment="center", key=key):
         st.markdown(text)
         if go != step:
             st.button(
                 GO[go], key="mic:go", type="primary", icon=":material/arrow_forward:",
                 on_click=st.session_state.__setitem__, args=(NEXT, go),
             )  # fmt: skip
+        if step == CHANGE and tab.drift.guide is not None:
+            change.drift_buttons(tab, tab.drift.guide)
+
+
+def alarm_in_words(tab: TabState, alarm: AlarmMessage) -> str:
+    """Return an alarm as a sentence in Markdown."""
+    text = f"{BELL} **Alarm** of {styles(tab.session.learners)[alarm.learner].short}"
+    if tab.drift.guide is not None:
+        text += f" after {alarm.at - tab.drift.started_at} answers"
+    return f"{text}: {len(alarm.forgotten) or 'no'} outdated takes forgotten."
+
+
+def advice(tab: TabState, step: str) -> tuple[str, str]:
+    """Return the next thing to do in Markdown, and the step where it is done."""
+    teach = tab.teach.advice(tab.session)
+    if tab.teach.cut:
+        return "**Next:** listen to the words that were found, delete wrong ones, and keep the rest.", TEACH
+    if teach is not None:
+        return f"**Next:** {as_text(teach)}.", TEACH
+    if step == TEACH:
+        return "**Ready.** Every word has enough takes. Go on, or record more.", SAY
+    if tab.say.awaits_judgement and tab.say.answer is not None and tab.say.answer.unknown:
+        return "**Next:** select the word that you said, or say the next one.", step
+    if tab.say.awaits_judgement:
+        return "**Next:** select the word that you said; the learners learn it.", step
+    if not tab.session.started:
+        return "**Next:** say one of the words and see the prediction.", step
+    if tab.drift.guide is not None:
+        return change.progress(tab, tab.drift.guide), CHANGE
+    if (left := tab.session.settings.warmup - tab.session.judged) > 0:
+        return f"**Next:** say {left} more word{'s' * (left > 1)} (warm-up), then change something.", step
+    if step == SAY:
+        return "**Next:** change something, and see whether it is detected.", CHANGE
+    return "**Next:** choose a change and begin.", step

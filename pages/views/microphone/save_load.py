@@ -78,11 +78,11 @@ def stm32(tab: TabState) -> None:
         "Learner", session.learners, index=len(session.learners) - 1, key="mic:exported",
         format_func=lambda name: looks[name].name, help="Learner to export.",
     )  # fmt: skip
-    st.caption("The board always uses the paper's filter, whatever the page uses. The project shows both accuracies.")
+    st.caption("The board hears words with the page's extractor. The project shows both accuracies.")
     wanted = (tab.handle.seen, board.name, learner)
     if st.button("Create C project for the STM32", key="mic:stm32", icon=":material/memory:", width="stretch"):
         try:
-            with st.spinner("Computing the paper's features of all takes …"):
+            with st.spinner("Computing the board's features of all takes …"):
                 tab.project = (wanted, session_project(session, board, learner))
         except TmlcdError as error:
             st.error(as_text(str(error)), icon=":material/error:")

@@ -41,14 +41,28 @@ def take_in(tab: TabState, teaching: bool) -> None:
 
 
 def show_recorder(tab: TabState, teaching: bool) -> None:
-    """Draw the recorder, and the messages about the last event."""
-    hold = "Select the word that you said; then it listens again." if not teaching and tab.say.awaits_judgement else ""
+    """Draw the recorder; while teaching, also the messages about the last event (else they are in the answer)."""
     word = tab.teach.word if teaching else tab.say.prompted if tab.say.prompting else ""
+    given = None if teaching else tab.say.answer
     recorder(
-        RECORDER, prompt=prompt(tab, teaching), word=word, blocked=blocked(tab, teaching), hold=hold, long=teaching
-    )
+        RECORDER, prompt=prompt(tab, teaching), word=word, blocked=blocked(tab, teaching), long=teaching,
+        answer="" if given is None else given.id, bars=() if teaching else bars(tab),
+    )  # fmt: skip
+    if teaching:
+        show_messages(tab)
+
+
+def show_messages(tab: TabState) -> None:
+    """Draw the messages about the last event."""
     for kind, text in tab.messages.shown:
         {"info": st.info, "warning": st.warning}[kind](as_text(text))
+
+
+def bars(tab: TabState) -> list[tuple[str, float]]:
+    """Return the probability of each word in the last answer, and that of an unknown word."""
+    shares = {} if tab.say.answer is None else tab.say.answer.shares()
+    rest = 1 - sum(shares.values()) if shares else 0.0
+    return [*((word, shares.get(word, 0.0)) for word in tab.session.words), ("unknown", max(0.0, rest))]
 
 
 def prompt(tab: TabState, teaching: bool) -> str:
@@ -58,8 +72,8 @@ def prompt(tab: TabState, teaching: bool) -> str:
     if blocked(tab, teaching):
         return ""
     if not tab.say.prompting:
-        often = tab.drift.often
-        return f"Say “{spoken_for(tab.session, often)}” every second time" if often else "Say one of the words"
+        often = " or ".join(f"“{spoken_for(tab.session, word)}”" for word in tab.drift.often)
+        return f"Say {often} every second time" if often else "Say one of the words"
     word = tab.say.prompted
     spoken = spoken_for(tab.session, word)
     return f"Say “{spoken}”" + ("" if spoken == word else f", which now means “{word}”")

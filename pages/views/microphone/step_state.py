@@ -8,7 +8,7 @@ from tmlcd_core.features.voice import Take
 from tmlcd_core.live import GOOD_START, Answer, Guide, LiveSession, Outcome
 from tmlcd_core.live.drifts import word_to_ask
 
-GOAL = 5  # takes per word, after which the page selects the next word
+GOAL = 5  # takes of a word that the user has chosen, after which the page selects the next word
 
 
 @dataclass
@@ -19,14 +19,19 @@ class TeachState:
     cut: dict[str, Take] = field(default_factory=dict)  # by id
     recordings: int = 0  # long recordings so far, for the ids
     kept: set[str] = field(default_factory=set)  # ids of odd takes that the user keeps
+    chosen: bool = False  # by the user
 
     def refresh(self, session: LiveSession) -> None:
-        """Keep the word until it has GOAL takes, then select the word with the fewest."""
+        """Select the word with the fewest takes; a word that the user has chosen stays until it has GOAL takes."""
         counts = session.counts()
         if self.word not in counts:
-            self.word = next(iter(counts))
-        if counts[self.word] >= GOAL and min(counts.values()) < GOAL:
-            self.word = min(counts, key=counts.__getitem__)
+            self.chosen, self.word = False, next(iter(counts))
+        if not self.chosen or (counts[self.word] >= GOAL and min(counts.values()) < GOAL):
+            self.chosen, self.word = False, min(counts, key=counts.__getitem__)
+
+    def choose(self, word: str) -> None:
+        """Teach a word next, and stay with it."""
+        self.chosen, self.word = True, word
 
     def add_cut(self, takes: Sequence[Take]) -> None:
         """Add the words found in a long recording, to be kept or dropped."""
@@ -34,12 +39,12 @@ class TeachState:
         self.cut |= {f"c{self.recordings}-{i}": take for i, take in enumerate(takes)}
 
     def advice(self, session: LiveSession) -> str | None:
-        """Return which word to say how often, or None when every word has enough takes."""
-        few = {word: GOOD_START - n for word, n in session.counts().items() if n < GOOD_START}
+        """Return which word to say, or None when every word has a take."""
+        few = [word for word, count in session.counts().items() if count < GOOD_START]
         if not few or session.started:
             return None
-        word = self.word if self.word in few else next(iter(few))
-        return f"say “{word}” {few[word]} time{'s' * (few[word] > 1)}{'' if len(few) == 1 else ', then the next word'}"
+        word = self.word if self.word in few else few[0]
+        return f"say “{word}” once{'' if len(few) == 1 else ', then the next word'}"
 
 
 @dataclass(frozen=True)
@@ -60,9 +65,9 @@ class DriftState:
     started_at: int = 0  # number of judged answers when the last drift began or ended
 
     @property
-    def often(self) -> str | None:
-        """Return the word that the drift changes, to be said every second time."""
-        return None if self.guide is None else self.guide.often
+    def often(self) -> tuple[str, ...]:
+        """Return the words that the drift changes, one of them to be said every second time."""
+        return () if self.guide is None else self.guide.often
 
     def refresh(self, session: LiveSession) -> None:
         """Find the drift in progress in the log of the session."""
@@ -85,7 +90,7 @@ class SayState:
 
     answer: Answer | None = None
     outcome: Outcome | None = None  # of the answer, once it is judged
-    prompting: bool = False  # the page says which word to say
+    prompting: bool = True  # the page says which word to say
     prompted: str = ""  # that word
 
     @property
@@ -109,5 +114,5 @@ class SayState:
             self.choose_prompt(session, drift)
 
     def choose_prompt(self, session: LiveSession, drift: DriftState) -> None:
-        """Choose the next word to ask for: random, but during a drift its word every second time."""
+        """Choose the next word to ask for: random, but during a drift one of its words every second time."""
         self.prompted = word_to_ask(session, drift.often, drift.started_at)

@@ -12,6 +12,9 @@
 
 #include "report.h"
 #include "stream.h"
+#if TML_AUDIO
+#include "frontend.h"
+#endif
 
 static FILE *input;
 
@@ -31,6 +34,14 @@ static void write_line(const char *line)
     puts(line);
 }
 
+static void answer(const char *name, const float *x, int32_t label)
+{
+    tml_step step = tml_observe(x, label);
+    char line[TML_LINE];
+    tml_report(&step, line);
+    printf("%s: %s\n", name, line);
+}
+
 #if TML_AUDIO
 
 static uint32_t number(const uint8_t *bytes, int count)
@@ -42,12 +53,11 @@ static uint32_t number(const uint8_t *bytes, int count)
     return value;
 }
 
-/* One second of the first channel; a shorter clip is repeated, as in training. */
-static const float *read_sample(const char *name)
+static uint32_t channels, left; /* of the open wav file; its samples that were not read yet */
+
+static void open_wav(const char *name)
 {
-    static int16_t clip[TML_SAMPLE_RATE];
     uint8_t head[12], format[16] = {0};
-    uint32_t length = 0;
     if (read_input(head, 12) != 12 || memcmp(head, "RIFF", 4) != 0 || memcmp(head + 8, "WAVE", 4) != 0) {
         fail(name, "is not a wav file");
     }
@@ -59,7 +69,8 @@ static const float *read_sample(const char *name)
         for (uint32_t i = known; i < size + (size & 1u) && getc(input) != EOF; i++) {
         }
     }
-    uint32_t channels = number(format + 2, 2), rate = number(format + 4, 4), bits = number(format + 14, 2);
+    uint32_t rate = number(format + 4, 4), bits = number(format + 14, 2);
+    channels = number(format + 2, 2);
     if ((number(format, 2) != 1 && number(format, 2) != 0xFFFE) || bits != 16 || channels == 0) {
         fail(name, "is not 16-bit PCM: convert it, e.g. sox in.wav -b 16 -c 1 out.wav");
     }
@@ -68,11 +79,33 @@ static const float *read_sample(const char *name)
                 TML_SAMPLE_RATE);
         exit(2);
     }
-    uint32_t left = number(head + 4, 4) / 2 / channels;
-    for (uint8_t pair[2]; length < TML_SAMPLE_RATE && left > 0 && read_input(pair, 2) == 2; left--) {
-        clip[length++] = (int16_t)number(pair, 2);
-        for (uint32_t i = 2; i < 2 * channels && getc(input) != EOF; i++) {
-        }
+    left = number(head + 4, 4) / 2 / channels;
+}
+
+/* Next sample of the first channel; returns 0 at the end. */
+static int next_pcm(int16_t *sample)
+{
+    uint8_t pair[2];
+    if (left == 0 || read_input(pair, 2) != 2) {
+        return 0;
+    }
+    left--;
+    *sample = (int16_t)number(pair, 2);
+    for (uint32_t i = 2; i < 2 * channels && getc(input) != EOF; i++) {
+    }
+    return 1;
+}
+
+#if TML_FRONT_END == TML_CLIP
+
+/* One second of the first channel; a shorter clip is repeated, as in training. */
+static void answer_file(const char *name, int32_t label)
+{
+    static int16_t clip[TML_SAMPLE_RATE];
+    uint32_t length = 0;
+    open_wav(name);
+    while (length < TML_SAMPLE_RATE && next_pcm(&clip[length])) {
+        length++;
     }
     if (length == 0) {
         fail(name, "has no sound samples");
@@ -82,12 +115,35 @@ static const float *read_sample(const char *name)
     }
     tml_audio_start();
     tml_audio_push(clip, TML_SAMPLE_RATE);
-    return tml_extract();
+    answer(name, tml_extract(), label);
 }
 
 #else
 
-static const float *read_sample(const char *name)
+/* Every word of the first channel; half a second of silence follows. */
+static void answer_file(const char *name, int32_t label)
+{
+    uint32_t words = 0, silence = TML_SAMPLE_RATE / 2;
+    open_wav(name);
+    tml_listen();
+    for (int16_t sample = 0; next_pcm(&sample) || silence-- > 0; sample = 0) {
+        tml_word word;
+        tml_hear(&sample, 1, &word);
+        if (word.x != 0) {
+            words++;
+            answer(name, word.x, label);
+        }
+    }
+    if (words == 0) {
+        fail(name, "has no word: it needs 0.3 s of quiet before it");
+    }
+}
+
+#endif
+
+#else
+
+static void answer_file(const char *name, int32_t label)
 {
     static float vector[TML_FEATURES];
     for (uint32_t i = 0; i < TML_FEATURES; i++) {
@@ -95,7 +151,7 @@ static const float *read_sample(const char *name)
             fail(name, "has too few numbers");
         }
     }
-    return vector;
+    answer(name, vector, label);
 }
 
 #endif
@@ -137,12 +193,8 @@ int main(int count, char **arguments)
             *equals = '\0';
         }
         open_input(name);
-        const float *x = read_sample(name);
+        answer_file(name, label);
         fclose(input);
-        tml_step step = tml_observe(x, label);
-        char line[TML_LINE];
-        tml_report(&step, line);
-        printf("%s: %s\n", name, line);
     }
     return 0;
 }

@@ -1,10 +1,9 @@
 /* One second of sound to 256 levels: windows, FFT, decibels, scaled to the clip's own range. */
 #include "audio.h"
 
+#include "fft.h"
 #include "mathfn.h"
 
-#define HALF (TML_N_FFT / 2)
-#define QUARTER (TML_N_FFT / 4)
 #define SMALLEST_POWER 1e-10f            /* -100 dB, librosa's amin squared */
 #define DB_PER_OCTAVE 3.01029996f        /* 10 log10(2) */
 #define TOP_DB 80                        /* range below the maximum */
@@ -36,41 +35,6 @@ static uint32_t frames;                  /* finished windows */
 static sample audio[TML_SAMPLE_RATE];
 #endif
 static uint32_t received;
-static float work[TML_N_FFT];
-
-/* In place: `work` as n_fft / 2 complex numbers, decimation in time, radix 2. */
-static void fft(void)
-{
-    for (uint32_t i = 0, j = 0; i < HALF; i++) {
-        if (i < j) {
-            float re = work[2 * i], im = work[2 * i + 1];
-            work[2 * i] = work[2 * j];
-            work[2 * i + 1] = work[2 * j + 1];
-            work[2 * j] = re;
-            work[2 * j + 1] = im;
-        }
-        uint32_t bit = HALF >> 1; /* j counts in reversed bits */
-        while (bit != 0 && (j & bit) != 0) {
-            j ^= bit;
-            bit >>= 1;
-        }
-        j |= bit;
-    }
-    for (uint32_t half = 1; half < HALF; half *= 2) {
-        uint32_t stride = HALF / half; /* in twiddles of n_fft */
-        for (uint32_t k = 0; k < half; k++) {
-            float c = tml_twiddle[k * stride][0], s = tml_twiddle[k * stride][1];
-            for (uint32_t i = k; i < HALF; i += 2 * half) {
-                float *a = &work[2 * i], *b = &work[2 * (i + half)];
-                float re = b[0] * c - b[1] * s, im = b[0] * s + b[1] * c;
-                b[0] = a[0] - re;
-                b[1] = a[1] - im;
-                a[0] += re;
-                a[1] += im;
-            }
-        }
-    }
-}
 
 static void store_db(uint32_t bin, uint32_t frame, float re, float im)
 {
@@ -95,13 +59,10 @@ static void transform(uint32_t frame)
     store_db(0, frame, work[0] + work[1], 0.0f);
     store_db(HALF, frame, work[0] - work[1], 0.0f);
     for (uint32_t k = 1; k <= QUARTER; k++) {
-        const float *a = &work[2 * k], *b = &work[2 * (HALF - k)];
-        float even_re = 0.5f * (a[0] + b[0]), even_im = 0.5f * (a[1] - b[1]);
-        float odd_re = 0.5f * (a[1] + b[1]), odd_im = 0.5f * (b[0] - a[0]);
-        float c = tml_twiddle[k][0], s = tml_twiddle[k][1];
-        float re = odd_re * c - odd_im * s, im = odd_re * s + odd_im * c;
-        store_db(k, frame, even_re + re, even_im + im);
-        store_db(HALF - k, frame, even_re - re, im - even_im);
+        float low[2], high[2];
+        split(k, low, high);
+        store_db(k, frame, low[0], low[1]);
+        store_db(HALF - k, frame, high[0], high[1]);
     }
 }
 

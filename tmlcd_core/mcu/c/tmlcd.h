@@ -79,7 +79,7 @@ int32_t tml_predict(const float *x);
 double tml_statistic(void);
 #endif
 
-#if TML_AUDIO
+#if TML_AUDIO && TML_FRONT_END == TML_CLIP
 /* Start a new clip; discards the current one. */
 void tml_audio_start(void);
 

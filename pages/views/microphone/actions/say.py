@@ -2,39 +2,53 @@
 
 from pages.views.microphone.tab_state import TabState
 from tmlcd_core.features.voice import Take
+from tmlcd_core.live.drifts import sound_changes
 
 
 def answer_take(tab: TabState, take: Take, word: str = "") -> None:
     """Answer one take, and judge the answer if its word is known; TmlcdError if the session refuses it.
 
-    The word is `word`, or the word that the page has asked for, unless the answer is "unknown" without a drift: then
-    it was a noise or another word, which must not be learned.
+    The word is `word`, or the word that the page has asked for, unless the answer is "unknown" while the sound of the
+    words has not changed: then it was a noise or another word, which must not be learned. An earlier answer that was
+    not judged is removed: nothing was learned from it.
     """
     with tab.exclusive() as session:
+        discard(tab)
         given = session.say(take)
         tab.say.show(given)
         tab.handle.mark_changed()
-        if not word and tab.say.prompting and not (given.unknown and tab.drift.guide is None):
+        if not word and tab.say.prompting and (not given.unknown or sound_changes(session)):
             word = tab.say.prompted
         if word:
             judge(tab, word)
 
 
 def judge(tab: TabState, word: str) -> None:
-    """Judge the answer on the screen: `word` was said. A second click changes nothing."""
-    if tab.say.answer is None or tab.say.outcome is not None:
+    """Judge the answer on the screen: `word` was said. Another word than before corrects the judgement."""
+    answer, outcome = tab.say.answer, tab.say.outcome
+    if answer is None or (outcome is not None and outcome.word == word):
         return
     with tab.changing() as session:
-        tab.say.outcome = session.judge(tab.say.answer.id, word)
-        tab.say.choose_prompt(session, tab.drift)
+        if outcome is None:
+            tab.say.outcome = session.judge(answer.id, word)
+            tab.say.choose_prompt(session, tab.drift)
+        else:
+            tab.say.outcome = session.judge_again(answer.id, word)
 
 
 def ignore(tab: TabState) -> None:
-    """Remove the answer on the screen with its take: nothing is learned from it."""
-    if tab.say.awaits_judgement and tab.say.answer is not None:
+    """Remove the answer on the screen with its take, also if it is judged: nothing is learned from it."""
+    if tab.say.answer is not None:
         with tab.changing() as session:
             session.drop(tab.say.answer.id)
             tab.say.show(None)
+
+
+def discard(tab: TabState) -> None:
+    """Clear the answer on the screen; one that was not judged is removed with its take."""
+    if tab.say.awaits_judgement:
+        ignore(tab)
+    tab.say.show(None)
 
 
 def set_prompting(tab: TabState, on: bool) -> None:

@@ -2,7 +2,7 @@
 
 from itertools import count
 
-from pages.views.microphone.actions.say import answer_take
+from pages.views.microphone.actions.say import answer_take, discard
 from pages.views.microphone.actions.teach import teach_take
 from pages.views.microphone.sample_clips import sample_clip
 from pages.views.microphone.tab_state import TabState
@@ -36,6 +36,8 @@ def receive(
         if teaching and (long or is_long(sound)):
             tab.teach.add_cut(cut_words(sound))
             return
+        if not teaching:
+            discard(tab)  # a sound that is refused must not leave the old answer on the screen
         take = open_take(sound)
         if teaching:
             teach_take(tab, take, word or tab.teach.word)

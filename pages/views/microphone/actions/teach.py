@@ -36,6 +36,6 @@ def add_word(tab: TabState, word: str) -> None:
     """Add a word to the session, and teach it next."""
 
     def add(session: LiveSession) -> None:
-        tab.teach.word = session.add_word(word)
+        tab.teach.choose(session.add_word(word))
 
     tab.apply(add)

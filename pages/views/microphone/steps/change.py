@@ -39,9 +39,8 @@ SPARE = ("down", "left", "stop", "go")  # suggested new words
 
 
 def order(tab: TabState) -> None:
-    """Draw the choice of a drift, or the instructions for the drift in progress."""
+    """Draw the choice of a drift; nothing while one is in progress, which the banner shows."""
     if tab.drift.guide is not None:
-        under_way(tab, tab.drift.guide)
         return
     session = tab.session
     with st.container(border=True):
@@ -87,21 +86,22 @@ def details(tab: TabState, kind: str) -> None:
         st.slider("Strength", 0.0, 1.0, 1.0, 0.05, key=keys["strength"])
 
 
-def under_way(tab: TabState, guide: Guide) -> None:
-    """Draw what to do during a drift, when alarms came in measured sessions, and a button to end it."""
+def progress(tab: TabState, guide: Guide) -> str:
+    """Return the drift in progress in Markdown: what to do, the answers so far, and when alarms came when measured."""
     since = tab.session.judged - tab.drift.started_at
-    with st.container(border=True):
-        st.markdown(f"#### {as_text(guide.sentence)}")
-        st.caption(as_text(guide.expectation))
-        if guide.between is not None and not tab.drift.alarms(tab.session):
-            low, high = guide.between
-            state = (
-                f"{since} answers since the start. Half of the measured alarms came within {low}, 80 % within {high}."
-            )
-            if since > high:
-                state += " If most answers are still right, end this drift and try another."
-            st.progress(min(1.0, since / high), text=state)
-        st.button(
-            "End this drift", key="mic:end", icon=":material/stop:", on_click=tab.run_action, args=(end_drift, tab),
-            help="Use the words and the microphone as at the start. Then you can begin another drift.",
-        )  # fmt: skip
+    text = f"**{DRIFT_TITLES[guide.kind]}**: " + ("" if tab.say.prompting else f"{as_text(guide.sentence)} ")
+    text += f"{since} answer{'s' * (since != 1)} so far."
+    if guide.between is not None:
+        text += f" Half of the measured alarms came within {guide.between[0]}."
+    return text
+
+
+def drift_buttons(tab: TabState, guide: Guide) -> None:
+    """Draw what to expect from the drift in progress, and a button to end it."""
+    with st.popover("What to expect", icon=":material/info:"):
+        st.markdown(as_text(guide.sentence))
+        st.markdown(as_text(guide.expectation))
+    st.button(
+        "End this drift", key="mic:end", icon=":material/stop:", on_click=tab.run_action, args=(end_drift, tab),
+        help="Use the words and the microphone as at the start. Then you can begin another drift.",
+    )  # fmt: skip

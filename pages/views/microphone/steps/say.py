@@ -8,27 +8,29 @@ import streamlit as st
 from pages.components.take_gallery import Card, Group, take_gallery
 from pages.shell.url_widgets import as_text
 from pages.views.microphone.actions import say as actions
-from pages.views.microphone.step_state import AlarmMessage
+from pages.views.microphone.sources import show_messages
 from pages.views.microphone.tab_state import TabState
 from pages.views.microphone.thumbnails import card
-from tmlcd_core.live import Answer, LiveSession, Outcome
+from tmlcd_core.live import Answer, Outcome
 from tmlcd_core.viz.live import curves_in_words, live_figure
 from tmlcd_core.viz.palette import styles
 
 SHOWN = 5  # nearest takes shown
 LEAST = 0.005  # smallest share of the votes shown: less is 0 %
-MOST_GONE = 12  # forgotten takes shown, the newest
+MOST_GONE = 6  # forgotten takes shown, the newest
 CONFIG = {"displaylogo": False, "displayModeBar": False}
 KEYS = "1234567890"
+CURVES_HEIGHT = 330  # px: fits beside the recorder on a screen of 720 px
 ASKS = "mic:asks"
 
 
 def ask_toggle(tab: TabState) -> None:
-    """Draw a toggle: the page says which word to say, and judges the answer without a click."""
+    """Draw a toggle: the page says which word to say, and judges the answers without a click."""
     st.session_state[ASKS] = tab.say.prompting
     st.toggle(
         "Tell me what to say", key=ASKS, on_change=switch_asks, args=(tab,),
-        help="The page asks for words in random order and assumes that you say them: you need not judge the answers.",
+        help="The page asks for words in random order and assumes that you say them: correct only what was different. "
+        "Switched off, say any word, and select it after each answer.",
     )  # fmt: skip
 
 
@@ -38,27 +40,32 @@ def switch_asks(tab: TabState) -> None:
 
 
 def answer(tab: TabState) -> None:
-    """Draw the last answer, large, with the buttons that judge it."""
-    if tab.say.answer is None:
-        with st.container(border=True):
-            st.markdown("### …")
-            st.caption("The prediction appears here after you say a word.")
-        return
+    """Draw the last answer, large, with one button per word to judge or correct it: always in the same place."""
+    given, outcome = tab.say.answer, tab.say.outcome
     with st.container(border=True, key="mic-answer"):
-        if tab.say.answer.unknown and tab.say.outcome is None:
-            unknown(tab.say.answer)
+        if given is None:
+            st.metric("Prediction", "…")
+            if not tab.messages.shown:
+                st.markdown("The prediction appears here after you say a word.")
+        elif given.unknown and outcome is None:
+            st.metric("Not one of the taught words", "unknown")
+            nearest = as_text(nearest_word(given))
+            st.markdown(f"Nothing was learned. The nearest word is “{nearest}”. **It was …**")
         else:
-            predictions(tab.say.answer, tab.say.outcome)
-        if tab.say.outcome is None:
-            judge(tab, tab.say.answer)
-        else:
-            judged(tab, tab.say.outcome)
+            predictions(given, outcome)
+            st.markdown("**What did you say?**" if outcome is None else verdict(outcome))
+        if given is None:
+            show_messages(tab)
+        judge(tab, given)
+        if given is not None:
+            show_messages(tab)
 
 
-def unknown(given: Answer) -> None:
-    """Draw the answer "unknown", and the nearest word."""
-    st.metric("Not one of the taught words", "unknown")
-    st.caption(f"The nearest word is “{as_text(nearest_word(given))}”, but it is too far away. Nothing was learned.")
+def verdict(outcome: Outcome) -> str:
+    """Return whether the answer was right, in Markdown."""
+    right = sum(verdict.right for verdict in outcome.verdicts.values())
+    text = ":green[Right]" if right == len(outcome.verdicts) else ":red[Wrong]" if right == 0 else "Partly right"
+    return f"**{text}**: the word was “{as_text(outcome.word)}”. If not, correct it:"
 
 
 def nearest_word(given: Answer) -> str:
@@ -81,35 +88,21 @@ def predictions(given: Answer, outcome: Outcome | None) -> None:
         column.metric(f"{icon}{who}, {ballot.confidence:.0%} sure", as_text(ballot.prediction))
 
 
-def judge(tab: TabState, given: Answer) -> None:
-    """Draw a button for each word, with a number key, to say which word was said."""
-    guess = None if given.unknown else nearest_word(given)
-    st.markdown(
-        "**It was …** Click the word or press its number, or ignore the take."
-        if given.unknown
-        else "**What did you say?** Click the word or press its number."
-    )
-    with st.container(horizontal=True):
+def judge(tab: TabState, given: Answer | None) -> None:
+    """Draw a button for each word, with a number key, to say which word was said, and one to ignore the take."""
+    told = None if given is None or given.unknown else nearest_word(given)
+    if tab.say.outcome is not None:
+        told = tab.say.outcome.word
+    with st.container(horizontal=True, key="mic-judge"):
         for number, word in zip(KEYS, tab.session.words, strict=False):
             st.button(
                 as_text(word), key=f"mic:judge:{word}", on_click=tab.run_action, args=(actions.judge, tab, word),
-                shortcut=number, type="primary" if word == guess else "secondary",
+                shortcut=number, type="primary" if word == told else "secondary", disabled=given is None,
             )  # fmt: skip
-        if given.unknown:
-            st.button(
-                "Ignore", key="mic:ignore", icon=":material/close:", on_click=tab.run_action, args=(actions.ignore, tab)
-            )
-
-
-def judged(tab: TabState, outcome: Outcome) -> None:
-    """Draw whether the answer was right, and a button to undo the judgement."""
-    right = sum(verdict.right for verdict in outcome.verdicts.values())
-    verdict = ":green[Right]" if right == len(outcome.verdicts) else ":red[Wrong]" if right == 0 else "Partly right"
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{verdict}**: the word was “{as_text(outcome.word)}”, and it was learned. Say the next word.")
         st.button(
-            "Undo", key="mic:undo", icon=":material/undo:", on_click=tab.run_action, args=(tab.apply, LiveSession.undo)
-        )
+            "Ignore", key="mic:ignore", icon=":material/close:", on_click=tab.run_action, args=(actions.ignore, tab),
+            disabled=given is None, help="Remove this take. Nothing is learned from it.",
+        )  # fmt: skip
 
 
 def why(tab: TabState) -> None:
@@ -118,7 +111,7 @@ def why(tab: TabState) -> None:
     if given is None:
         return
     looks = styles(given.ballots)
-    with st.expander("Why? The votes and the nearest takes", icon=":material/help:", expanded=True):
+    with st.expander("Why? The votes and the nearest takes", icon=":material/help:", expanded=False):
         for column, (name, ballot) in zip(st.columns(len(given.ballots)), given.ballots.items(), strict=True):
             column.markdown(f"**{looks[name].short}**")
             for word, share in sorted(ballot.votes.items(), key=lambda vote: -vote[1]):
@@ -157,42 +150,31 @@ def heard(tab: TabState, key: str, groups: list[Group]) -> None:
     take_gallery(key, groups, lambda name: tab.session.takes[name.rpartition(":")[2]].wav(), flow=True)
 
 
-def alarms(tab: TabState) -> None:
-    """Draw the alarms since the last drift began or ended."""
-    looks = styles(tab.session.learners)
-    for alarm in tab.drift.alarms(tab.session):
-        st.success(alarm_in_words(tab, alarm, looks[alarm.learner].name), icon=":material/notifications_active:")
-
-
 def forgotten(tab: TabState) -> None:
-    """Draw the takes that the learners have removed at these alarms."""
+    """Draw the takes that the learners have removed at the alarms since the last drift began or ended."""
     looks = styles(tab.session.learners)
-    gone: dict[str, list[str]] = {}
+    labels = tab.session.labels()
+    by_learner: dict[str, list[str]] = {}
     for alarm in tab.drift.alarms(tab.session):
-        gone.setdefault(alarm.learner, []).extend(alarm.forgotten)
-    groups = [
-        Group(f"Forgotten by {looks[name].short}", stored(tab, name, ids[-MOST_GONE:], {}), f"{len(ids)} takes")
-        for name, ids in gone.items()
-        if ids
-    ]
+        by_learner.setdefault(alarm.learner, []).extend(take for take in alarm.forgotten if take in labels)
+    same: dict[tuple[str, ...], list[str]] = {}
+    for name, ids in by_learner.items():
+        if ids:
+            same.setdefault(tuple(ids), []).append(name)
+    groups = []
+    for ids, names in same.items():
+        counts = Counter(labels[take] for take in ids)
+        note = f"{len(ids)} takes: " + ", ".join(f"{count} × {word}" for word, count in counts.items())
+        who = " and ".join(looks[name].short for name in names)
+        groups.append(Group(f"Forgotten by {who}", stored(tab, names[0], ids[-MOST_GONE:], {}), note))
     if groups:
         heard(tab, "mic:forgotten", groups)
-
-
-def alarm_in_words(tab: TabState, alarm: AlarmMessage, name: str) -> str:
-    """Return an alarm as a sentence; `name` is the shown name of the learner."""
-    text = f"**Alarm** of {name}"
-    if tab.drift.guide is not None:
-        text += f", {alarm.at - tab.drift.started_at} answers after the drift began"
-    text += f". Estimated change point: answer {alarm.change}."
-    return f"{text} Older takes forgotten: {len(alarm.forgotten)}." if alarm.forgotten else text
 
 
 def curves(tab: TabState) -> None:
     """Draw accuracy, |T| and the CUSUM statistic over the judged answers."""
     found = tab.session.curves()
     if not found or not any(len(curve.answers) for curve in found.values()):
-        st.caption("The curves of accuracy, memory and the CUSUM test appear here after you judge an answer.")
+        st.caption("The curves of accuracy, memory and the CUSUM test appear here after the first judged answer.")
         return
-    st.plotly_chart(live_figure(found), key="mic:curves", config=CONFIG, alt=curves_in_words(found))
-    st.caption("▼ alarm, × estimated change point, dotted line: start or end of a drift.")
+    st.plotly_chart(live_figure(found, CURVES_HEIGHT), key="mic:curves", config=CONFIG, alt=curves_in_words(found))

@@ -12,7 +12,7 @@ from pages.views.microphone.tab_state import TabState
 from pages.views.microphone.thumbnails import cards
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.features.voice import Take
-from tmlcd_core.live import MOST_WORDS, LiveSession
+from tmlcd_core.live import FEWEST_WORDS, MOST_WORDS, LiveSession
 
 SUGGESTED = ("yes", "no", "up", "down", "left", "right", "stop", "go", "on", "off")
 PILLS, ADD, NAMES = "mic:word", "mic:add", "mic:names"
@@ -28,7 +28,7 @@ def words(tab: TabState) -> None:
     st.pills(
         "Word to say", session.words, key=PILLS, required=True, wrap=True, on_change=turn_to, args=(tab,),
         format_func=lambda word: f"{as_text(word)} · **{counts[word]}**",
-        help=f"After {GOAL} takes the page selects the next word. You can select another word at any time.",
+        help=f"The page asks for the words in turn. Select a word to record {GOAL} takes of it.",
     )  # fmt: skip
     if tab.handle.stored is not None:
         with st.popover("Add or remove a word", icon=":material/edit:"):
@@ -38,7 +38,7 @@ def words(tab: TabState) -> None:
 def turn_to(tab: TabState) -> None:
     """Teach the chosen word next."""
     if st.session_state[PILLS] in tab.session.words:
-        tab.teach.word = st.session_state[PILLS]
+        tab.teach.choose(st.session_state[PILLS])
 
 
 def name_words(tab: TabState) -> None:
@@ -49,10 +49,14 @@ def name_words(tab: TabState) -> None:
         max_selections=MOST_WORDS, placeholder="Choose or type words", help="You can type any word.",
     )  # fmt: skip
     if named != tab.session.words:
+        if len(named) < FEWEST_WORDS:
+            more = FEWEST_WORDS - len(named)
+            st.caption(f"Add {more} more word{'s' * (more > 1)}: type it and press Enter.")
+            return
         try:
             actions.name_words(tab, named)
         except TmlcdError as error:
-            st.error(as_text(str(error)), icon=":material/error:")
+            st.caption(f"Choose another word: {as_text(str(error))}.")
 
 
 def edit_words(tab: TabState) -> None:
@@ -143,10 +147,10 @@ def how_it_works() -> None:
     with st.container(border=True):
         st.markdown(
             "#### In three steps\n"
-            "1. **Teach**: press the microphone and say each word three to five times.\n"
-            "2. **Say**: say any of the words. The learners predict it, and learn when you give the correct word.\n"
-            "3. **Change**: say another word with the same meaning, cover the microphone, or let another person speak. "
-            "The learners raise an alarm, forget outdated takes, and adapt.\n\n"
+            "1. **Teach**: press the microphone once, then say each word once.\n"
+            "2. **Say**: say the words that the page asks for. The learners predict each of them, then learn it.\n"
+            "3. **Change**: let two words swap their meaning. The learners raise an alarm, forget outdated takes, and "
+            "adapt.\n\n"
             "The server keeps your recordings for one day at most. You can remove them at any time."
         )
 

@@ -1,0 +1,101 @@
+// The browser's microphone as frames of FRAME seconds, and a WAV file of frames.
+
+// Runs in an audio worklet, independent of a busy page: mixes to mono and splits samples into frames.
+const TAP = `registerProcessor("tap", class extends AudioWorkletProcessor {
+  constructor() { super(); this.frame = new Float32Array(Math.round(sampleRate * ${FRAME})); this.filled = 0; }
+  process([channels]) {
+    if (channels.length === 0) return true;
+    for (let i = 0; i < channels[0].length; i++) {
+      let sum = 0;
+      for (const channel of channels) sum += channel[i];
+      this.frame[this.filled++] = sum / channels.length;
+      if (this.filled === this.frame.length) { this.port.postMessage(this.frame.slice()); this.filled = 0; }
+    }
+    return true;
+  }
+});`;
+
+// Open the microphone and pass its frames on; `close` releases it.
+async function openMicrophone(onFrame, onEnd) {
+  if (!navigator.mediaDevices?.getUserMedia) throw new DOMException("no secure context", "insecure");
+  const wishes = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
+  const stream = await navigator.mediaDevices.getUserMedia({ audio: wishes });
+  let context;
+  const close = () => {
+    for (const track of stream.getTracks()) track.stop();
+    context?.close().catch(() => {});
+  };
+  try {
+    context = new AudioContext();
+    await context.resume();
+    const source = context.createMediaStreamSource(stream);
+    const tap = await makeTap(context, onFrame);
+    const silence = new GainNode(context, { gain: 0 }); // a node runs only if it is connected to the destination
+    source.connect(tap).connect(silence).connect(context.destination);
+    for (const track of stream.getTracks()) track.onended = () => onEnd("ended"); // also: permission withdrawn
+    context.onstatechange = () => context.state === "interrupted" && onEnd("hidden");
+    return { rate: context.sampleRate, close };
+  } catch (fault) {
+    close();
+    throw fault;
+  }
+}
+
+async function makeTap(context, onFrame) {
+  const address = URL.createObjectURL(new Blob([TAP], { type: "text/javascript" }));
+  try {
+    await context.audioWorklet.addModule(address);
+    const node = new AudioWorkletNode(context, "tap");
+    node.port.onmessage = ({ data }) => onFrame(data);
+    return node;
+  } catch {
+    // A proxy's Content-Security-Policy may forbid code from a blob; the older ScriptProcessorNode needs none.
+    const node = context.createScriptProcessor(1024, 1, 1);
+    const size = Math.round(context.sampleRate * FRAME);
+    let rest = new Float32Array(0);
+    node.onaudioprocess = ({ inputBuffer }) => {
+      const fresh = inputBuffer.getChannelData(0);
+      const all = new Float32Array(rest.length + fresh.length);
+      all.set(rest);
+      all.set(fresh, rest.length);
+      let at = 0;
+      for (; at + size <= all.length; at += size) onFrame(all.slice(at, at + size));
+      rest = all.slice(at);
+    };
+    return node;
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}
+
+function wav(frames, rate) {
+  const length = frames.reduce((sum, frame) => sum + frame.length, 0);
+  const bytes = new ArrayBuffer(44 + 2 * length);
+  const view = new DataView(bytes);
+  const text = (at, value) => [...value].forEach((c, i) => view.setUint8(at + i, c.charCodeAt(0)));
+  text(0, "RIFF");
+  view.setUint32(4, 36 + 2 * length, true);
+  text(8, "WAVEfmt ");
+  view.setUint32(16, 16, true);
+  view.setUint16(20, 1, true); // PCM
+  view.setUint16(22, 1, true); // mono
+  view.setUint32(24, rate, true);
+  view.setUint32(28, 2 * rate, true);
+  view.setUint16(32, 2, true);
+  view.setUint16(34, 16, true);
+  text(36, "data");
+  view.setUint32(40, 2 * length, true);
+  let at = 44;
+  for (const frame of frames)
+    for (const value of frame) {
+      view.setInt16(at, Math.max(-32768, Math.min(32767, Math.round(value * 32768))), true);
+      at += 2;
+    }
+  return new Uint8Array(bytes);
+}
+
+function base64(bytes) {
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 0x8000) text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
+  return btoa(text);
+}

@@ -1,0 +1,65 @@
+"""A student and a teacher take lessons in a browser."""
+
+import shutil
+
+import pytest
+
+from pages.views.lessons.own import Task, link
+from tests.pages.test_app_browser import browser, server, settle, visit  # noqa: F401
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(shutil.which("chromium") is None, reason="*** NO CHROMIUM ***"),
+]
+HOSTILE = "<script>alert(1)</script> **bold** [x](http://example.org) $x$ :red[y] " + "long" * 30
+
+
+def test_a_student_takes_a_lesson_with_the_keyboard_alone(server, visit):  # noqa: F811
+    page = visit(f"{server}/lessons")
+    start = page.get_by_role("link", name="Start: Passive against active")
+    start.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/drift-lab?lesson=passive*")
+    option = page.get_by_role("button", name="Active", exact=True)
+    option.wait_for()
+    settle(page)
+    assert page.locator("canvas").count() == 0 and page.get_by_text("386").count() == 0, "nothing gives it away"
+    option.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".player[data-time]")
+    page.get_by_text("You predicted: Active").wait_for()
+    assert "drift=labels-swapped" in page.url and "seed=1" in page.url, "the settings came through the wait"
+    check = page.get_by_role("button", name="Check")
+    check.focus()
+    page.keyboard.press("Enter")
+    told = page.get_by_role("alert").filter(has_text="The run says something else")
+    told.wait_for()
+    assert "386" in told.inner_text()
+    page.reload()
+    told.wait_for()
+    page.get_by_role("link", name="Next question").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**step=2*drift=class-change*")
+    page.get_by_text("question 2 of 2").wait_for()
+    page.get_by_role("button", name="I do not know").wait_for()
+    settle(page)
+    page.goto(f"{server}/lessons")
+    page.get_by_text("1 of 16 questions checked, 0 predicted right").wait_for()
+    page.get_by_role("link", name="Continue: Passive against active").wait_for()
+    other = visit(f"{server}/lessons")
+    other.get_by_text("0 of 16 questions checked").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_panel_fits_a_phone(scheme, server, visit):  # noqa: F811
+    task = Task(HOSTILE, HOSTILE, (HOSTILE, "Two"), 1, explanation=HOSTILE)
+    page = visit(f"{server}/{link('stm32', {}, task)}", 390, 844, color_scheme=scheme)
+    panel = page.locator(".st-key-lesson")
+    panel.get_by_role("button", name="Two").click()
+    panel.get_by_role("button", name="Check").click()
+    panel.get_by_text("You were right. The right answer: Two").wait_for()
+    settle(page)
+    assert panel.locator("a:not(.lesson-link), script, .katex").count() == 0
+    assert "**bold**" in panel.inner_text()
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 0, "long text wraps"

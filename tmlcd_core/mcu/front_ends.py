@@ -1,0 +1,235 @@
+"""Front ends that hear words in a stream: C sources, constants, and the Python twin of each (`FRONT_ENDS`)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tmlcd_core.features.voice import Take
+from tmlcd_core.features.voice.words import BELIEVED_DB
+from tmlcd_core.mcu import listening as hearing
+from tmlcd_core.mcu.listening import HOP, N_FFT, RING, WINDOW, Frames, Span, Spectrum
+from tmlcd_core.mcu.sound import as_int16
+from tmlcd_core.mcu.word_features import COUNT, MOST, word_features, word_tables
+
+MARGIN = (hearing.PAUSE + 5) * HOP  # samples of silence around a take
+APART = 6  # frames next to a word that are not background
+FEWEST_QUIET = 5  # frames of background
+FINDER_BYTES = 104 + 8  # static variables of finder.c, and the counters of listen.c
+NOISE = 3.0  # root mean square, in steps of int16, of the noise in which takes are laid into a stream
+LEAD_IN, BETWEEN = 0.4, 0.6  # seconds of noise before the first take and after each one
+
+
+@dataclass(frozen=True, eq=False)
+class HeardWord:
+    """Word in a stream of sound, as tml_hear of the C code reports it.
+
+    Parameters
+    ----------
+    x
+        Features, float32 (n_features,).
+    start, stop, end
+        First sample of the word, first sample after it, and number of samples that were heard when it ended.
+    decibels
+        Level of its loudest frame above the background.
+    """
+
+    x: NDArray[np.float32]
+    start: int
+    stop: int
+    end: int
+    decibels: float
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Constant of the C code: declaration and values."""
+
+    declaration: str
+    values: NDArray
+
+    @property
+    def floating(self) -> bool:
+        """True if the values are floats."""
+        return self.values.dtype == np.float32
+
+
+class FrontEnd(ABC):
+    """Front end at 16 kHz with the word finder of finder.c.
+
+    Examples
+    --------
+    >>> rng, time = np.random.default_rng(0), np.arange(32_000) / 16_000
+    >>> hum = 3_000 * np.sin(2_000 * time) * ((time > 0.5) & (time < 1.0)) + rng.normal(0, 3, 32_000)
+    >>> words = FRONT_ENDS["word"].hear(hum.astype(np.int16))
+    >>> [(round(word.start / 16_000, 1), round(word.stop / 16_000, 1), len(word.x)) for word in words]
+    [(0.5, 1.0, 192)]
+    """
+
+    name: str
+    title: str
+    sources: tuple[str, ...]  # C files beside those of all of them
+    n_features: int
+
+    @property
+    @abstractmethod
+    def spectrum(self) -> Spectrum:
+        """Constants of the frames."""
+
+    @abstractmethod
+    def features(self, frames: Frames, span: Span) -> NDArray[np.float32]:
+        """Return the features of a word of a stream, float32 (n_features,)."""
+
+    @abstractmethod
+    def own_tables(self) -> list[Table]:
+        """Return the constants of its own C sources."""
+
+    def hear(self, samples: NDArray[np.int16]) -> list[HeardWord]:
+        """Return the words of a stream, int16 (n,) at 16 kHz, with the bits of the C code."""
+        frames = hearing.frames_of(samples, self.spectrum)
+        return [
+            HeardWord(self.features(frames, span), *span.samples, span.end * HOP + WINDOW, span.level / hearing.STEPS)
+            for span in hearing.find_spans(frames)
+        ]
+
+    def transform(self, takes: Sequence[Take]) -> NDArray[np.float32]:
+        """Return the features of n takes with the positions of their words, float32 (n, n_features).
+
+        The arithmetic is that of the device, but the word is where the page has found it, and the background is that
+        of the recording.
+        """
+        return np.stack([self._of_take(take) for take in takes])
+
+    def _of_take(self, take: Take) -> NDArray[np.float32]:
+        sound = as_int16(take.samples)
+        frames = hearing.frames_of(np.pad(sound, MARGIN), self.spectrum)
+        start, stop = (round(seconds * hearing.VOICE_RATE) + MARGIN for seconds in (take.start, take.stop))
+        first = round((start - hearing.CENTRE - hearing.SMEAR) / HOP)
+        last = round((stop - hearing.CENTRE + hearing.SMEAR) / HOP)
+        last = max(first + hearing.SHORTEST, min(last, first + hearing.LONGEST - 1))
+        rows = np.arange(len(frames.mel))
+        whole = (rows * HOP >= MARGIN) & (rows * HOP + WINDOW <= MARGIN + len(sound))  # frames without padding
+        quiet = whole & ((rows < first - APART) | (rows > last + APART))
+        background = np.zeros(hearing.BANDS, np.float32)
+        if quiet.sum() >= FEWEST_QUIET:
+            background = hearing.power_of_level()[frames.mel[quiet]].mean(axis=0, dtype=np.float32)
+        return self.features(frames, Span(first, last, last + hearing.PAUSE, 0, background))
+
+    def defines(self) -> list[tuple[str, Any]]:
+        """Return the constants of config.h as (name, value)."""
+        return [
+            ("TML_WINDOW", WINDOW),
+            ("TML_MELS", hearing.BANDS),
+            ("TML_MEL_WEIGHTS", len(self.spectrum.weights)),
+            ("TML_MEL_OFFSET", f"({self.spectrum.offset})"),
+            ("TML_RING", RING),
+            *((f"TML_{name}", getattr(hearing, name)) for name in FINDER_TIMES),
+        ]
+
+    def tables(self) -> list[Table]:
+        """Return the constants of model.c."""
+        s = self.spectrum
+        return [
+            Table("const float tml_window[TML_WINDOW]", s.window),
+            Table("const float tml_twiddle[TML_N_FFT / 2][2]", s.twiddle),
+            Table("const uint16_t tml_finder_edges[7]", hearing.finder_edges()),
+            Table("const uint8_t tml_mel_first[TML_MELS]", s.first),
+            Table("const uint8_t tml_mel_count[TML_MELS]", s.width),
+            Table("const float tml_mel_weight[TML_MEL_WEIGHTS]", s.weights),
+            *self.own_tables(),
+        ]
+
+    def memory(self) -> list[tuple[str, str, int, bool, str]]:
+        """Return the rows of the memory table, as the fields of `Row`: name, size, bytes, in the paper's sum, note."""
+        return [
+            ("Audio", f"1x{WINDOW}", 2 * WINDOW, True, "one window"),
+            ("Levels", f"{RING}x{hearing.BANDS}", RING * hearing.BANDS, True, "the last 1.9 s, in half decibels"),
+            *self.own_memory(),
+            ("Word finder", "", FINDER_BYTES, False, "background, and the sound that may be a word"),
+        ]
+
+    @abstractmethod
+    def own_memory(self) -> list[tuple[str, str, int, bool, str]]:
+        """Return the rows of its own C sources."""
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of the constants in flash."""
+        return sum(_item_bytes(t.declaration) * t.values.size for t in self.tables())
+
+
+FINDER_TIMES = ("START", "SHORTEST", "CLOSURE", "ATTACK", "PAUSE", "LONGEST", "STEADY")
+_ITEM_BYTES = {"float": 4, "uint8_t": 1, "int8_t": 1, "uint16_t": 2, "uint32_t": 4, "int32_t": 4}
+
+
+def _item_bytes(declaration: str) -> int:
+    return _ITEM_BYTES[declaration.split()[1]]
+
+
+class WordFrontEnd(FrontEnd):
+    """Cepstra of the word: the page's extractor `word`, streamed."""
+
+    name, title = "word", "Cepstra of the word"
+    sources = ("word.c",)
+    n_features = 192
+
+    @property
+    def spectrum(self) -> Spectrum:
+        return word_tables().spectrum
+
+    def features(self, frames: Frames, span: Span) -> NDArray[np.float32]:
+        return word_features(frames, span)
+
+    def own_memory(self) -> list[tuple[str, str, int, bool, str]]:
+        return [
+            ("Cepstra", f"{MOST}x{COUNT}", 4 * MOST * COUNT, True, "of the longest word"),
+            ("Steps", f"{MOST}", 4 * MOST, True, "between its cepstra"),
+            ("Background", f"{hearing.BANDS}", 4 * hearing.BANDS + 4, True, "mean power, subtracted from the word"),
+        ]
+
+    def own_tables(self) -> list[Table]:
+        tables = word_tables()
+        return [
+            Table("const float tml_power[256]", hearing.power_of_level()),
+            Table("const float tml_cosine[12][TML_MELS]", tables.cosines),
+            Table("const float tml_smoothing[4]", tables.smoothing),
+        ]
+
+
+FRONT_ENDS: dict[str, FrontEnd] = {front_end.name: front_end for front_end in (WordFrontEnd(),)}
+SHARED_SOURCES = ("frontend.h", "fft.h", "finder.h", "finder.c", "listen.h", "listen.c")
+LISTENING = {"sample_rate": hearing.VOICE_RATE, "n_fft": N_FFT, "hop": HOP}
+
+
+def lay_out(sounds: Sequence[NDArray[np.int16]], seed: int = 0) -> list[NDArray[np.int16]]:
+    """Return sounds, each int16 (n,), as consecutive parts of a stream: noise before the first and after each one.
+
+    The noise has the median level of the sounds' own backgrounds, at least 3 steps of int16; this least noise is also
+    added to the sounds, since a word that is cut close has no background.
+    """
+    rng = np.random.default_rng(seed)
+    level = float(np.median([_background_level(sound) for sound in sounds])) if sounds else NOISE
+    parts = []
+    for number, sound in enumerate(sounds):
+        before, after = round(LEAD_IN * hearing.VOICE_RATE) if number == 0 else 0, round(BETWEEN * hearing.VOICE_RATE)
+        part = np.pad(np.full(len(sound), NOISE), (before, after), constant_values=level)
+        part *= rng.normal(size=len(part))
+        part[before : before + len(sound)] += sound
+        parts.append(np.rint(part).clip(-32_768, 32_767).astype(np.int16))
+    return parts
+
+
+def _background_level(sound: NDArray[np.int16]) -> float:
+    """Root mean square of the quietest frames of a sound; NOISE if it is trimmed: they are near the loudest ones."""
+    frames = sound[: len(sound) // HOP * HOP].reshape(-1, HOP).astype(np.float64)
+    if not len(frames):
+        return NOISE
+    powers = np.sort(np.square(frames).mean(axis=1))
+    quiet = powers[: max(1, len(powers) // 10)].mean()
+    trimmed = quiet > powers[-1] * 10 ** (-BELIEVED_DB / 10)
+    return NOISE if trimmed else float(max(NOISE, np.sqrt(quiet)))
