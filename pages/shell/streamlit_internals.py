@@ -67,8 +67,9 @@ def write_address(values: Mapping[str, Sequence[str]]) -> None:
         return
     with context.session_state.query_params() as address:
         for name, texts in values.items():
+            address._query_params.pop(name, None)
+            address._initial_query_params.pop(name, None)
             if texts:
                 address._query_params[name] = list(texts) if len(texts) > 1 else texts[0]
-            else:
-                address._query_params.pop(name, None)
+                address._initial_query_params[name] = list(texts)
         address._send_query_param_msg()

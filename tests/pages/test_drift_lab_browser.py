@@ -125,7 +125,7 @@ def test_a_sound_and_its_neighbours_can_be_heard(server, visit):  # noqa: F811
 def test_twenty_runs_with_bands_and_a_cancel_that_works(server, visit):  # noqa: F811
     page = with_player(visit, f"{server}/{QUICK}&per_class=1500&lambda=4")
     digest = data(page, "digest")
-    page.get_by_text("Average of 20 runs").click()
+    page.get_by_role("radio", name="20 runs").click()
     page.get_by_text(re.compile(r"^Run [23]")).first.wait_for()
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Cancel").wait_for(state="detached")

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.shell.streamlit_internals import DeltaGenerator
 from pages.shell.url_widgets import as_text, checked, chosen
 from pages.shell.visitor import offers_server_devices
-from pages.views.drift_lab.runs import GOOD, feature_pool_of
+from pages.views.drift_lab.runs import feature_pool_of
 from pages.views.drift_lab.tables import classes_in_words, counts_of, preview, table_of
 from pages.views.drift_lab.toolbar import memory_choice, reset
 from pages.views.drift_lab.upload import Upload, local_folder, local_table, upload, upload_table
@@ -361,7 +361,7 @@ def _who(asked: Asked) -> None:
         )  # fmt: skip
         if not asked["learners"]:
             raise _Waits("Choose at least one learner: “Learners” in the sidebar")
-        memory_choice(st.session_state.get(GOOD))
+        memory_choice()
         with st.container(key="expert-learners"):
             as_printed = _paper_settings(asked)
             numbers: dict[str, Any] = {

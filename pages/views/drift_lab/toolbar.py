@@ -1,6 +1,6 @@
 """Tools of the Drift lab: reset, undo, the memory to compare at, a drift at the cursor, and links to other pages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -8,8 +8,8 @@ import streamlit as st
 
 from pages.shell.streamlit_internals import write_address
 from pages.shell.url_widgets import NEVER_DRAWN, chosen, usual_value
-from pages.views.drift_lab.repeat import RUNS, TOGGLE
-from pages.views.drift_lab.runs import LabRun
+from pages.views.drift_lab.repeat import CANCELLED, RUNS, TOGGLE
+from pages.views.drift_lab.runs import GOOD, LabRun
 from tmlcd_core.experiments import Experiment
 from tmlcd_core.experiments.experiment import PACK
 from tmlcd_core.experiments.link import FOLDER, NAMES, TABLE, parameters_of, value_of
@@ -39,7 +39,11 @@ def write_settings(experiment: Experiment) -> None:
     if st.session_state.get(WRITTEN, True):
         return
     st.session_state[WRITTEN] = True
-    asked = parameters_of(experiment)
+    _seed(parameters_of(experiment))
+
+
+def _seed(asked: Mapping[str, Sequence[str]]) -> None:
+    """Write settings into the address: a widget with other limits than before reads its value from there."""
     write_address({name: asked.get(name, []) for name in NAMES - BY_NAME})
 
 
@@ -49,6 +53,7 @@ def reset() -> None:
     st.session_state.pop("affected", None)  # its default depends on the drift
     start = {name: list(values) if name == "learners" else value_of(values[0]) for name, values in START.items()}
     set_settings(usual | start)
+    _seed(START)
 
 
 def remember(experiment: Experiment) -> None:
@@ -66,12 +71,15 @@ def undo() -> None:
     if len(past) > 1:
         past.pop()
         set_settings(past[-1][1])
+        _seed(parameters_of(past[-1][0]))
 
 
 def tools(good: LabRun | None) -> bool:
     """Draw the tools beside the settings; return True if the average of several runs is wanted."""
     several = False
     if good is not None and good.experiment.is_random:
+        if st.session_state.pop(CANCELLED, False):
+            st.session_state[TOGGLE] = "false"
         options = {"false": "One run", "true": f"{RUNS} runs"}
         hint = f"{RUNS} runs: average and standard deviation over consecutive seeds."
         several = chosen(st.segmented_control, "Runs", options, key=TOGGLE, help=hint, required=True) == "true"
@@ -83,18 +91,19 @@ def tools(good: LabRun | None) -> bool:
     return several
 
 
-def memory_choice(good: LabRun | None) -> None:
+def memory_choice() -> None:
     """Choose the memory at which the learners are compared; it sets the limits among the expert settings."""
     state = st.session_state
     bounded = state.get("window") and state.get("window") == state.get("p")
     state[MEMORY] = BYTES if state.get("max_bytes") else SAMPLES if bounded else OWN
     st.selectbox(
-        "Memory", [OWN, SAMPLES, BYTES], key=MEMORY, on_change=_set_memory, args=(good,), disabled=good is None,
+        "Memory", [OWN, SAMPLES, BYTES], key=MEMORY, on_change=_set_memory, disabled=GOOD not in st.session_state,
         help="Compare the learners at the same number of stored samples, or at the same bytes.",
     )  # fmt: skip
 
 
-def _set_memory(good: LabRun | None) -> None:
+def _set_memory() -> None:
+    good: LabRun | None = st.session_state.get(GOOD)
     if good is None:
         return
     samples, wanted = good.scenario.initial, st.session_state[MEMORY]
