@@ -7,8 +7,8 @@ export PYTHONDONTWRITEBYTECODE ?=
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: run classroom test test-slow notebooks notebooks-refresh firmware-test arm-tools lint bench screenshots browser \
-	lock check capymoa-test forgetting clean
+.PHONY: run classroom test test-slow notebooks notebooks-refresh firmware-test arm-tools lint bench screenshots browser emulator \
+	lock check capymoa-test forgetting docs clean
 
 run: $(VENV)/.run
 	$(BIN)/python -m pages.shell.serve
@@ -18,10 +18,10 @@ PORT ?= 8501
 classroom: $(VENV)/.run
 	$(BIN)/python -m pages.classroom --port $(PORT) $(if $(ADDRESS),--address $(ADDRESS))
 
-test: $(VENV)/.dev browser lint
+test: $(VENV)/.dev browser emulator lint
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-slow: $(VENV)/.dev browser
+test-slow: $(VENV)/.dev browser emulator
 	$(BIN)/python -m pytest -n 2
 
 # JupyterLab with the notebooks; `notebooks-refresh` runs them all and stores their output.
@@ -33,7 +33,7 @@ notebooks-refresh: $(VENV)/.notebooks
 
 # Tests of the exported C code, also with GNU's compiler and QEMU; `make test` uses a compiler and an emulator from PyPI.
 firmware-test: $(VENV)/.dev arm-tools
-	$(BIN)/python -m pytest -n 2 tests/mcu/test_budget.py tests/mcu/test_export.py tests/mcu/test_firmware.py tests/mcu/test_c_fuzz.py
+	$(BIN)/python -m pytest -n 2 tests/mcu
 
 # Before a commit: style, types, and the fast tests of the algorithms and of the project.
 FAST := tests/knn tests/detectors tests/learners tests/streams tests/experiments tests/viz/test_viz_cusum.py \
@@ -67,6 +67,10 @@ forgetting: $(VENV)/.dev
 	$(BIN)/python -m tmlcd_core forgetting --out results/forgetting
 	cp results/forgetting/forgetting.json data/paper/
 
+# The documentation as a static site in build/site.
+docs: $(VENV)/.dev
+	$(BIN)/python -m docs.site build/site
+
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
@@ -95,6 +99,12 @@ browser:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 		&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-dejavu-core libportaudio2 >/dev/null; } \
 		|| echo "*** NO CHROMIUM: the browser tests will be skipped ***"
+
+# Install QEMU if apt-get can be used; otherwise the tests of the emulated board are skipped, with a message. zig compiles.
+emulator:
+	@command -v qemu-system-arm >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+		&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends qemu-system-arm >/dev/null; } \
+		|| echo "*** NO qemu-system-arm: the tests of the emulated board will be skipped ***"
 
 arm-tools:
 	@{ command -v arm-none-eabi-gcc && command -v qemu-system-arm; } >/dev/null \

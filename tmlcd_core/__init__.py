@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tmlcd_core.detectors import GeneralizedCusum, calibrate_threshold
-    from tmlcd_core.errors import AudioError, ConfigError, DataError, ExportError, MissingPackageError, TmlcdError
+    from tmlcd_core.errors import (
+        AudioError,
+        BoardError,
+        ConfigError,
+        DataError,
+        ExportError,
+        MissingPackageError,
+        TmlcdError,
+    )
     from tmlcd_core.experiments import Experiment, prequential
     from tmlcd_core.knn import TinyKNN, condense
     from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, Tandem, Trace
@@ -19,7 +27,15 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "detectors": ("GeneralizedCusum", "calibrate_threshold"),
-    "errors": ("AudioError", "ConfigError", "DataError", "ExportError", "MissingPackageError", "TmlcdError"),
+    "errors": (
+        "AudioError",
+        "BoardError",
+        "ConfigError",
+        "DataError",
+        "ExportError",
+        "MissingPackageError",
+        "TmlcdError",
+    ),
     "experiments": ("Experiment", "prequential"),
     "knn": ("TinyKNN", "condense"),
     "learners": ("ActiveTinyKNN", "CondensingInTime", "HybridTinyKNN", "Tandem", "Trace"),
@@ -29,6 +45,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "ActiveTinyKNN",
     "AudioError",
+    "BoardError",
     "CondensingInTime",
     "ConfigError",
     "DataError",

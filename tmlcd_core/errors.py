@@ -34,5 +34,9 @@ class ExportError(TmlcdError, ValueError):
     """The C export does not support a model or setting, or the board's memory is too small."""
 
 
+class BoardError(TmlcdError, RuntimeError):
+    """A connected or emulated board does not answer as it should."""
+
+
 class MissingPackageError(TmlcdError, ImportError):
     """An optional package is not installed; the message names the install command."""

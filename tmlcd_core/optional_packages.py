@@ -20,6 +20,7 @@ PACKAGES = {
     "plotly": ("plotly", "figures"),
     "pyarrow": ("pyarrow", "tables"),
     "river": ("river", "river"),
+    "serial": ("pyserial", "board"),
     "sounddevice": ("sounddevice", "app"),
     "soundfile": ("soundfile", "data"),
     "soxr": ("soxr", "data"),

@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tmlcd_core import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, TinyKNN
+from tmlcd_core import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, Tandem, TinyKNN
 from tmlcd_core.features import Extractor
 from tmlcd_core.mcu import Board, export_firmware
+from tmlcd_core.mcu.device import _makefile_list
 
 DRIVER = Path(__file__).parent / "c_fuzz.c"
+LINK_DRIVER = Path(__file__).parent / "c_fuzz_link.c"
 FLAGS = ["-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off",
          "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"]  # fmt: skip
 SMALL = Extractor(sample_rate=1000, n_fft=64, hop=64)
@@ -32,23 +34,15 @@ def _works() -> bool:
 pytestmark = pytest.mark.skipif(not _works(), reason="gcc with address and undefined sanitizers is not installed")
 
 
-def sources(folder: Path) -> list[str]:
-    return [p.name for p in folder.glob("*.c")]
-
-
-def build(folder: Path, *, driver: bool) -> Path:
-    """The fuzz driver or the host program, with sanitizers."""
-    skip = {
-        "firmware.c",
-        "board_io.c",
-        "startup.c",
-        *({"host.c", "stream.c", "report.c", "learner.c"} if driver else ()),
-    }
-    files = [name for name in sources(folder) if name not in skip]
-    if driver:
-        shutil.copy(DRIVER, folder / "c_fuzz.c")
-        files = [*(f for f in files if f != "c_fuzz.c"), "c_fuzz.c"]
-    program = "fuzz" if driver else "host"
+def build(folder: Path, *, driver: Path | None) -> Path:
+    """A fuzz driver, which includes the file that it looks into, or the host program; with sanitizers."""
+    core = _makefile_list(folder, "CORE")
+    if driver is None:
+        files = [*core, "stream.c", "report.c", "host.c"]
+    else:
+        shutil.copy(driver, folder)
+        files = [*(f for f in core if f != "learner.c" or driver != DRIVER), driver.name]
+    program = "host" if driver is None else driver.stem
     subprocess.run(["gcc", *FLAGS, *files, "-o", program], cwd=folder, check=True)
     return folder / program
 
@@ -102,7 +96,7 @@ CASES = {
 def test_whatever_comes_in(name, tmp_path):
     """Strange numbers, NaN, labels out of range, a full T, k above |T|, odd clips, a wrapped clock."""
     make, samples = CASES[name]
-    program = build(make().write(tmp_path), driver=True)
+    program = build(make().write(tmp_path), driver=DRIVER)
     for seed in (1, 2):
         done = run(program, seed, samples)
         assert done.returncode == 0, done.stderr
@@ -114,7 +108,7 @@ def test_whatever_comes_in(name, tmp_path):
 
 def test_a_million_samples(tmp_path):
     """T stays bounded, the clock advances, and the CUSUM test still works."""
-    program = build(export_firmware(model("hybrid", 2), store="uint8").write(tmp_path), driver=True)
+    program = build(export_firmware(model("hybrid", 2), store="uint8").write(tmp_path), driver=DRIVER)
     done = run(program, 3, 1_000_000)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[2]) > 100
@@ -122,7 +116,7 @@ def test_a_million_samples(tmp_path):
 
 def test_damaged_wav_files(tmp_path):
     """Cut, flipped and grown wav files: an answer or a reason, never a crash."""
-    program = build(export_firmware(model("tiny", SMALL.n_features), SMALL).write(tmp_path / "c"), driver=False)
+    program = build(export_firmware(model("tiny", SMALL.n_features), SMALL).write(tmp_path / "c"), driver=None)
     good = tmp_path / "good.wav"
     with wave.open(str(good), "wb") as file:
         file.setnchannels(1)
@@ -150,7 +144,7 @@ def test_damaged_wav_files(tmp_path):
 
 def test_damaged_streams(tmp_path):
     """The device's input may end anywhere."""
-    program = build(export_firmware(model("hybrid", 3)).write(tmp_path), driver=False)
+    program = build(export_firmware(model("hybrid", 3)).write(tmp_path), driver=None)
     data = np.random.default_rng(0).integers(0, 256, 1600, dtype=np.uint8).tobytes()
     for end in (0, 1, 3, 4, 15, 16, 17, 1599, 1600):
         (tmp_path / "stream.bin").write_bytes(data[:end])
@@ -164,6 +158,40 @@ def test_the_sanitizers_do_catch(tmp_path):
     folder = export_firmware(model("hybrid", 3)).write(tmp_path)
     source = folder / "knn.c"
     source.write_text(source.read_text().replace("nearest[rank] =", "nearest[rank + TML_CAPACITY] ="))
-    done = run(build(folder, driver=True), 1, 20_000)
+    done = run(build(folder, driver=DRIVER), 1, 20_000)
     assert done.returncode != 0
     assert "runtime error" in done.stderr or "AddressSanitizer" in done.stderr
+
+
+# -- the serial line -------------------------------------------------------------------------------
+
+
+def fuzz_link(firmware, folder, seed: int, frames: int) -> tuple[int, int]:
+    done = run(build(firmware.write(folder), driver=LINK_DRIVER), seed, frames)
+    assert done.returncode == 0, done.stderr
+    answers, observed, _ = map(int, done.stdout.split())
+    return answers, observed
+
+
+LINK_CASES = {
+    "hybrid": lambda: export_firmware(model("hybrid", 3), store="uint8"),
+    "active": lambda: export_firmware(model("active", 70), store="float32"),
+    "tandem": lambda: export_firmware(
+        Tandem(max_bytes=2_000, threshold=8, batch=20, warmup=40).fit(np.eye(8, 5, dtype=np.float32), np.arange(8) % 2)
+    ),
+    "sound": lambda: export_firmware(model("hybrid", SMALL.n_features), SMALL, store="uint8"),
+}
+
+
+@pytest.mark.parametrize("name", LINK_CASES)
+def test_frames_cut_flipped_and_noise(name, tmp_path):
+    """Whatever comes over the line, the board answers with frames, T stays in its bounds, and a hello is answered."""
+    answers, observed = fuzz_link(LINK_CASES[name](), tmp_path, 1, 4_000)
+    assert answers > 2_000 and observed > 500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["hybrid", "tandem"])
+def test_a_million_samples_over_the_serial_line(name, tmp_path):
+    answers, observed = fuzz_link(LINK_CASES[name](), tmp_path, 2, 3_200_000)
+    assert observed > 1_000_000 and answers > observed

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tmlcd_core.detectors import GeneralizedCusum
 from tmlcd_core.learners import Tandem
 from tmlcd_core.learners import tandem_kernels as kernels
+from tmlcd_core.mcu.link import BoardInfo
 
 
 class BoardTandem(Tandem):
@@ -68,3 +70,43 @@ def tables(model: BoardTandem, codes: NDArray[np.integer]) -> dict[str, NDArray]
 def rows_and_places(model: BoardTandem) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
     """Return the rows of the ring, oldest first (rows, d), and the place of each one's class (rows,)."""
     return model.stored_, model._state.labels[model._order()]
+
+
+def from_memory(
+    memory: bytes, mean: NDArray[np.float32], scale: tuple[float, float], info: BoardInfo, test: GeneralizedCusum
+) -> BoardTandem:
+    """Return a Tandem from the memory of a board that was just reset: its struct `state` and the mean (features,).
+
+    The labels are class codes.
+    """
+    d, n, rows = info.features, info.n_classes, info.capacity
+    floats = [
+        ("weights", "<f4", (2, n, d)),
+        ("biases", "<f4", (2, n)),
+        ("confusion", "<f4", (n, n)),
+        ("evidence", "<f4", (kernels.EXPERTS,)),
+    ]
+    bytes_ = [("labels", "<u2", (rows,)), ("codes", "u1", (n,)), ("rows", "u1", (rows, d))]
+    kinds = [*floats, ("counts", "<u4", (4,)), *bytes_]
+    found = np.frombuffer(memory, np.dtype(kinds), 1)[0]
+    learned, head, size, seen = (int(v) for v in found["counts"])
+    model = BoardTandem(max_bytes=1, detector=test)
+    model.ring_rows = rows
+    model.n_features_in_, model.time_ = d, 0
+    codes = found["codes"][:seen].astype(np.int64)
+    model._know(np.sort(codes))
+    model._codes = np.searchsorted(np.sort(codes), codes).astype(np.int32)
+    model._state = kernels.State(
+        mean=mean.copy(),
+        weights=found["weights"][:, :seen].copy(),
+        biases=found["biases"][:, :seen].copy(),
+        confusion=found["confusion"][:seen, :seen].copy(),
+        rows=found["rows"].copy(),
+        labels=found["labels"].copy(),
+        evidence=found["evidence"].copy(),
+        scale=np.array(scale, np.float32),
+        counts=np.array([learned, head, size], np.int32),
+    )
+    model._times = np.zeros(rows, np.int64)
+    model.detector_, model.alarm_ = model._new_detector(), None
+    return model

@@ -32,6 +32,7 @@ CUSUM_STATE = 1232
 LEARNER_STATE = 8
 SETTINGS = 40
 TANDEM_STATE = 44
+SERIAL_STATE = 505  # frames received and sent, clock rates
 SPECTROGRAM_STATE = {"paper": 4, "compact": 4, "streamed": 16}
 # Distance to each sample of T and its rank; for float32 an approximate and an exact distance.
 DISTANCE_BYTES = {"float32": 14, "int16": 10, "uint8": 6}
@@ -265,6 +266,15 @@ def _extra_rows(c: FirmwareConfiguration) -> list[Row]:
     extras.append(Row("Learner state", "", LEARNER_STATE, False, "clock, head and length of the queue"))
     extras.append(Row("Stack", "", STACK, False, "reserved by the linker script"))
     return extras
+
+
+def serial_bytes(configuration: FirmwareConfiguration) -> int:
+    """Return the RAM in bytes that the firmware of the serial line needs more than the budget.
+
+    Two frames and, for sound, the features of the last word.
+    """
+    c = configuration
+    return SERIAL_STATE + (4 * c.features if c.vector is None else 0)
 
 
 def flash_bytes(configuration: FirmwareConfiguration, fused: bool) -> int:

@@ -7,6 +7,7 @@ GNU's `arm-none-eabi-gcc` can be used instead of zig.
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -102,8 +103,18 @@ def make(folder: str | Path, target: str, *variables: str) -> None:
     _compile(["make", "-s", target, *always, *variables], Path(folder))
 
 
-def build_firmware(folder: str | Path, board: Board, compiler: str = "zig", whole: bool = False) -> Path:
-    """Build the board's ELF with the project's Makefile and return its path; `whole` keeps unused functions."""
+def zig_is_installed() -> bool:
+    """Return True if zig's C compiler can be imported."""
+    return importlib.util.find_spec("ziglang") is not None
+
+
+def build_firmware(
+    folder: str | Path, board: Board, compiler: str = "zig", whole: bool = False, serial: bool = False
+) -> Path:
+    """Build the board's ELF with the project's Makefile and return its path.
+
+    `whole` keeps unused functions; `serial` builds the firmware of the serial line.
+    """
     variables = [f"BOARD={board.name}"]
     if compiler == "zig":
         variables += [
@@ -114,7 +125,7 @@ def build_firmware(folder: str | Path, board: Board, compiler: str = "zig", whol
         raise ConfigError(f"compiler={compiler!r}; choose 'zig' or 'gnu'")
     if whole:
         variables.append("LDFLAGS=-Wl,--no-gc-sections")
-    elf = Path(folder) / f"firmware-{board.name}.elf"
+    elf = Path(folder) / f"{'serial' if serial else 'firmware'}-{board.name}.elf"
     elf.unlink(missing_ok=True)
     make(folder, elf.name, *variables)
     return elf
@@ -129,11 +140,13 @@ class HostLibrary:
         An exported project (`Firmware.write`).
     flags
         More compiler flags.
+    sources
+        More source files of the folder.
     """
 
-    def __init__(self, folder: str | Path, flags: tuple[str, ...] = ()):
+    def __init__(self, folder: str | Path, flags: tuple[str, ...] = (), sources: tuple[str, ...] = ()):
         root = Path(folder)
-        sources = _makefile_list(root, "CORE")
+        sources = (*_makefile_list(root, "CORE"), *sources)
         library = root / "libtmlcd.so"
         options = ["-std=c99", "-O2", *STRICT, "-ffp-contract=off", "-shared", "-fPIC", *flags]
         _compile([*host_compiler(), *options, *sources, "-o", library.name], root)

@@ -8,6 +8,7 @@ import shlex
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,6 +42,7 @@ from tmlcd_core.mcu.budget import (
 )
 from tmlcd_core.mcu.check import Check, choose, make_check, make_word_check
 from tmlcd_core.mcu.front_ends import FRONT_ENDS, SHARED_SOURCES, lay_out
+from tmlcd_core.mcu.link import LEARNER_CODES
 from tmlcd_core.mcu.sound import Tables, as_int16, board_features, sound_tables
 from tmlcd_core.validation import one_of
 
@@ -66,6 +68,7 @@ NO_STREAM = """\
 This project has no samples: create `stream.bin` in the format of `stream.h`, and `expected.txt`, yourself.
 Without them `make check` and `make run` stop with exit code 2."""
 
+MODEL_ID = "0x00000000u"  # replaced by the CRC-32 of config.h with this and model.c
 PACKAGE = "tmlcd-core"  # its name in pyproject.toml
 LICENCES = ("LICENSE", "NOTICE")  # in the wheel's metadata folder, and at the top of the repository
 
@@ -82,8 +85,9 @@ CORE_FLAGS = {
 }
 # Some M7 (STM32F746) have single precision only; software doubles run on all of them.
 ANY_M7 = CORE_FLAGS["cortex-m7"].replace("fpv5-d16", "fpv5-sp-d16")
+SERIAL_SOURCES = ("protocol.c", "nucleo.c", "serial.c")
 ALWAYS = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "report.h", "report.c", "stream.h", "stream.c", "host.c",
-          "firmware.c", "board_io.h", "board_io.c", "startup.c")  # fmt: skip
+          "firmware.c", "board_io.h", "board_io.c", "startup.c", "protocol.h", "nucleo.h", *SERIAL_SOURCES)  # fmt: skip
 FOR_KNN = ("knn.h", "knn.c", "learner.c")
 FOR_TANDEM = ("tandem.c",)
 SOUND_TABLES = {
@@ -295,6 +299,8 @@ def export_firmware(
     files["config.h"] = _config(model, configuration, size, fused, len(labels), detector, offset, scale)
     tables = sound_tables(configuration, extractor, fused) if isinstance(extractor, Extractor) else {}
     files["model.c"] = _constants(model, configuration, known, tables, offset, scale)
+    model_id = zlib.crc32((files["config.h"] + files["model.c"]).encode())
+    files["config.h"] = files["config.h"].replace(MODEL_ID, f"0x{model_id:08X}u")
     boards = dict(BOARDS) | {device.name: device}
     for b in boards.values():
         files[f"boards/{b.name}.ld"] = _linker_script(b)
@@ -323,7 +329,17 @@ def export_firmware(
     return firmware
 
 
-_NOT_CORE = {"stream.c", "report.c", "host.c", "firmware.c", "board_io.c", "startup.c"}
+_NOT_CORE = {
+    "stream.c",
+    "report.c",
+    "host.c",
+    "firmware.c",
+    "board_io.c",
+    "startup.c",
+    "protocol.c",
+    "serial.c",
+    "nucleo.c",
+}
 
 
 # -- the model -----------------------------------------------------------------------------------
@@ -565,8 +581,7 @@ def _config(
     kinds = (("front ends", FRONT_END_CODES), ("layouts", LAYOUT_CODES), ("types of T", STORE_CODES))
     for kind, codes in kinds:
         defines += [("", kind), *((code, i) for i, code in enumerate(codes.values()))]
-    learners = ("static", "incremental", "cit", "hybrid", "active", "tandem")
-    defines += [("", "learners"), *((f"TML_{name.upper()}", i) for i, name in enumerate(learners))]
+    defines += [("", "learners"), *((f"TML_{name.upper()}", i) for i, name in enumerate(LEARNER_CODES))]
     defines += [
         ("", "this model"),
         ("TML_AUDIO", int(c.vector is None)),
@@ -579,6 +594,7 @@ def _config(
         ("TML_CLASSES", n_classes),
         ("TML_CAPACITY", c.samples),
         ("TML_INITIAL", len(model)),
+        ("TML_MODEL_ID", MODEL_ID),
     ]
     votes = ("sqrt", "uniform", False) if c.learner == "tandem" else (model.k, model.weights, model.condense)
     test = detector or GeneralizedCusum()  # without a test: settings that are in range
@@ -727,7 +743,9 @@ def _board_flags(board: Board) -> str:
     machine = {"stm32f401": "netduinoplus2"}.get(board.name, "none")
     origin = f"FLASH_ORIGIN = 0x{board.flash_origin:08X}"
     flags = ANY_M7 if board.core == "cortex-m7" and board.name not in BOARDS else CORE_FLAGS[board.core]
-    return f"CPU = {flags}\n{origin}\nQEMU_MACHINE = {machine}\n"
+    family = {"stm32f401": "F4", "stm32f767": "F7", "stm32h743": "H7"}.get(board.name)
+    nucleo = f"-DTML_STM32{family} -DTML_BOARD='\"{board.name}\"'" if family else ""
+    return f"CPU = {flags}\n{origin}\nQEMU_MACHINE = {machine}\nNUCLEO = {nucleo}\n"
 
 
 def _readme(firmware: Firmware) -> str:

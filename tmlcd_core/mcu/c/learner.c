@@ -39,6 +39,34 @@ void tml_reset(void)
     now = 0;
 }
 
+uint32_t tml_time(void)
+{
+    return now;
+}
+
+tml_part tml_memory(uint32_t part)
+{
+    tml_part found = {0, 0};
+    if (part == 0) {
+        found = (tml_part){&store, sizeof store};
+    } else if (part == 3) {
+        found = (tml_part){&now, sizeof now};
+    } else if (part == 4) {
+        found = (tml_part){&tml_current, sizeof tml_current};
+    }
+#if TML_HISTORY
+    if (part == 1) {
+        found = (tml_part){&history, sizeof history};
+    }
+#endif
+#if TML_TESTS
+    if (part == 2) {
+        found = (tml_part){&test, sizeof test};
+    }
+#endif
+    return found;
+}
+
 const tml_settings *tml_get_settings(void)
 {
     return &tml_current;

@@ -2,7 +2,7 @@
  * changed (16 MHz after reset on the F4 and F7, 64 MHz on the H7): call your clock set-up at the start of main. */
 #include <stdint.h>
 
-extern uint32_t _sidata, _sdata, _edata, _sbss, _ebss, _estack; /* from the linker script */
+extern uint32_t _sidata, _sdata, _edata, _sbss, _ebss, _estack, _stack_limit; /* from the linker script */
 int main(void);
 void _start(void);
 
@@ -29,6 +29,9 @@ void _start(void)
     }
     for (uint32_t *to = &_sbss; to < &_ebss; to++) {
         *(volatile uint32_t *)to = 0;
+    }
+    for (uintptr_t to = (uintptr_t)&_stack_limit; to < (uintptr_t)&_estack - 256; to += 4) { /* not this function's own */
+        *(volatile uint32_t *)to = 0xA5A5A5A5u; /* a pattern that shows the deepest use of the stack */
     }
     main();
     halt();

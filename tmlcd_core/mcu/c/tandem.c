@@ -85,6 +85,20 @@ void tml_reset(void)
     now = 0;
 }
 
+uint32_t tml_time(void)
+{
+    return now;
+}
+
+tml_part tml_memory(uint32_t part)
+{
+    const tml_part parts[5] = {
+        {&state, sizeof state}, {0, 0}, {&test, sizeof test}, {&now, sizeof now}, {&tml_current, sizeof tml_current},
+    };
+    const tml_part none = {0, 0};
+    return part < 5 ? parts[part] : none;
+}
+
 const tml_settings *tml_get_settings(void)
 {
     return &tml_current;

@@ -67,6 +67,18 @@ void tml_reset(void);
  * finite or the label is unknown. */
 int tml_teach(const float *x, int32_t label);
 
+/* Time of the last sample. */
+uint32_t tml_time(void);
+
+/* Memory of the learner, to read or to store: 0 T (tml_store in knn.h, or Tandem's state), 1 W, 2 the test, 3 the time,
+ * 4 the settings; a part that does not exist has size 0. */
+typedef struct {
+    void *bytes;
+    uint32_t size;
+} tml_part;
+
+tml_part tml_memory(uint32_t part);
+
 /* Predict x (TML_FEATURES floats); then, if the label is 0 .. TML_CLASSES - 1, learn. Other labels count as unknown. */
 tml_step tml_observe(const float *x, int32_t label);
 

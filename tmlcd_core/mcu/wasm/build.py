@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from tmlcd_core.mcu.export import GAP_TOLERANCE, LAYOUT_CODES, STORE_CODES, _candidates
+from tmlcd_core.mcu.link import LEARNER_CODES
 
 HERE = Path(__file__).parent
 MODULE = "learners"
 MOST_SAMPLES = 65_535  # in T: counted in 16 bits
 MOST_CLASSES = 64
-LEARNER_CODES = ("static", "incremental", "cit", "hybrid", "active", "tandem")
 C_FILES = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "knn.h", "knn.c", "cusum.h", "cusum.c", "learner.c")
 FLAGS = (
     "--target=wasm32-freestanding", "-std=c99", "-O3", "-msimd128", "-ffp-contract=off", "-nostdlib",

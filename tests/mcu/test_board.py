@@ -1,0 +1,251 @@
+"""Board in the loop: the serial firmware on QEMU's STM32F405, taught and watched beside its Python twin."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from tests.mcu.test_firmware import F401, F767, H743, SLOW, clips, drifting, sound_model
+from tmlcd_core import BoardError, HybridTinyKNN, Tandem
+from tmlcd_core.cli import main
+from tmlcd_core.mcu import export_firmware
+from tmlcd_core.mcu.board_twin import BoardLoop
+from tmlcd_core.mcu.budget import STACK, serial_bytes
+from tmlcd_core.mcu.device import EmulatedBoard, build_firmware
+from tmlcd_core.mcu.link import BoardLink, open_line
+from tmlcd_core.mcu.qemu import EmulatedSerialBoard, instructions, missing_tools
+
+needs_qemu = pytest.mark.skipif(
+    not shutil.which("qemu-system-arm"), reason="qemu-system-arm is not installed: make emulator"
+)
+X, Y = drifting()
+START = 60
+TEST = {"threshold": 8, "batch": 20, "warmup": 40}
+
+
+def follow(board: EmulatedSerialBoard, said: list[str]) -> BoardLoop:
+    return BoardLoop(lambda: BoardLink(open_line(board.port), board.port, silence=10), said.append)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    firmware = export_firmware(HybridTinyKNN(max_size=50, **TEST).fit(X[:START], Y[:START]), store="uint8")
+    return firmware.write(tmp_path_factory.mktemp("project"))
+
+
+@needs_qemu
+def test_the_emulated_board_decides_as_its_twin_and_survives_a_pulled_plug(project):
+    """Prediction, |T|, g, alarm and change point over a drift; then the power is cut, and both begin again."""
+    said: list[str] = []
+    with EmulatedSerialBoard(project) as board:
+        loop = follow(board, said)
+        assert loop.link.info.board == "stm32f401" and loop.names == ("0", "1", "2")
+        found = [one for x, y in zip(X[START:360], Y[START:360], strict=True) for one in loop.step(x, int(y))]
+        assert len(found) == 300 and all(one.equal for one in found)
+        assert any(one.board.alarm for one in found)
+        assert 0 < max(one.board.stack for one in found) < STACK
+        counted = np.array([instructions(one.board.cycles) for one in found])
+        assert (counted > 0).all()
+        board.stop()
+        board.start()
+        (one,) = loop.step(X[400], int(Y[400]))
+        assert one.equal and one.board.time == 1 and loop.restarts == 1
+        assert any("started anew" in text for text in said)
+        loop.link.close()
+
+
+@needs_qemu
+def test_instructions_under_qemu_are_those_of_the_other_emulator(project):
+    """QEMU's timer divided by its ticks per instruction, against unicorn's count of the same call."""
+    with EmulatedSerialBoard(project) as board:
+        one = BoardLink(open_line(board.port), board.port, silence=10)
+        one.send_features(X[100])
+        timed = instructions(one.observe(-1).cycles)
+        one.close()
+    device = EmulatedBoard(project / "serial-stm32f401.elf", F401, count=True)
+    device.boot()
+    device.call("tml_reset")
+    x, result = device.symbols["sample"], (device.symbols["_ebss"] + 7) & ~7
+    device.machine.mem_write(x, X[100].astype("<f4").tobytes())
+    before = device.instructions
+    device.call("tml_observe", result, x, 0xFFFFFFFF)
+    counted = device.instructions - before
+    assert timed == pytest.approx(counted, rel=0.03, abs=200)
+
+
+@needs_qemu
+@pytest.mark.slow
+def test_tandem_and_sound_on_the_emulated_board(tmp_path):
+    tandem = export_firmware(Tandem(max_bytes=3_000, **TEST).fit(X[:START], Y[:START]))
+    with EmulatedSerialBoard(tandem.write(tmp_path / "tandem")) as board:
+        loop = follow(board, [])
+        found = [one for x, y in zip(X[START:400], Y[START:400], strict=True) for one in loop.step(x, int(y))]
+        assert all(one.equal for one in found) and any(one.board.alarm for one in found)
+        loop.link.close()
+    sound = export_firmware(sound_model(SLOW), SLOW, store="uint8")
+    with EmulatedSerialBoard(sound.write(tmp_path / "sound")) as board:
+        loop = follow(board, [])
+        heard, y = clips(4410, 6, seed=1)
+        found = [one for clip, label in zip(heard, y, strict=True) for one in loop.step(clip, 1 - int(label))]
+        assert len(found) == 6 and all(one.equal for one in found) and found[-1].board.size > 16
+        loop.link.close()
+
+
+@needs_qemu
+def test_the_command_runs_a_drift_on_the_emulated_board(project, capsys):
+    arguments = f"board --emulate --project {project} --samples 240 --swap --json".split()
+    assert main(arguments) == 0, capsys.readouterr().err
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    assert (found["board"], found["samples"], found["different"]) == ("stm32f401", 240, 0)
+    assert found["emulated"] and "emulation" in found["cost_unit"] and found["cost"]["most"] > 1000
+    assert captured.err.count("(equal)") == 240
+    assert captured.err.count("ALARM: change at") == len(found["alarms"])
+
+
+# -- the command without a board -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "Give --port PORT, or --emulate"),
+        ("--port COM9 --emulate", "Give --port PORT, or --emulate"),
+        ("--port /dev/none --patience 0", "cannot be opened"),
+        ("--port socket://127.0.0.1:1 --patience 0 --samples 5", "cannot be opened"),
+        ("--port COM9 --samples 0", "--samples is 0"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(arguments, message, capsys):
+    assert main(["board", *arguments.split()]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("error: ") and message in error
+
+
+def test_without_qemu_the_command_names_what_to_install(monkeypatch, capsys):
+    monkeypatch.setattr("tmlcd_core.mcu.qemu.shutil.which", lambda name: None)
+    assert main(["board", "--emulate"]) == 2
+    assert "apt-get install qemu-system-arm" in capsys.readouterr().err
+    monkeypatch.setattr("tmlcd_core.mcu.qemu.shutil.which", lambda name: "/qemu" if "qemu" in name else None)
+    monkeypatch.setattr("tmlcd_core.mcu.qemu.zig_is_installed", lambda: False)
+    assert "compiler" in missing_tools()
+    with pytest.raises(BoardError):
+        EmulatedSerialBoard("x")
+
+
+# -- registers -------------------------------------------------------------------------------------
+
+
+class Peripherals:
+    """Registers of a chip whose flags follow its enable bits, recorded: what a real clock would answer."""
+
+    def __init__(self, device: EmulatedBoard, rules: dict[int, tuple[int, int, int]], works: bool = True):
+        import unicorn
+
+        self.values: dict[int, int] = {}
+        self.writes: list[tuple[int, int]] = []
+        self.sent = b""
+        self._rules, self._works = rules, works
+        machine = device.machine
+        for base, size in ((0x40000000, 0x30000), (0x52002000, 0x1000), (0x58020000, 0x5000), (0xE0000000, 0xE000)):
+            machine.mmio_map(base, size, self._read, base, self._write, base)
+        assert unicorn
+
+    def _read(self, machine, offset, size, base):
+        address = base + offset
+        value = self.values.get(address, 0)
+        if self._works:
+            for flag, (source, mask, result) in self._rules.items():
+                if flag == address and self.values.get(source, 0) & mask == mask:
+                    value |= result
+        if address in (0x40004400, 0x4000481C):
+            value |= 1 << 7  # the serial line can send
+        return value
+
+    def _write(self, machine, offset, size, value, base):
+        self.values[base + offset] = value
+        self.writes.append((base + offset, value))
+        if base + offset in (0x40004404, 0x40004828):
+            self.sent += bytes([value])
+
+
+RCC4, RCC7 = 0x40023800, 0x58024400
+CLOCKS = {  # flag: (register that causes it, its bits, bits that appear)
+    "stm32f401": {
+        RCC4: (RCC4, 1 << 24, 1 << 25),
+        RCC4 + 8: (RCC4 + 8, 2, 2 << 2),
+    },
+    "stm32f767": {
+        RCC4: (RCC4, 1 << 24, 1 << 25),
+        RCC4 + 8: (RCC4 + 8, 2, 2 << 2),
+        0x40007004: (0x40007000, 1 << 16, 3 << 16),
+    },
+    "stm32h743": {
+        RCC7: (RCC7, 1 << 24, 1 << 25),
+        RCC7 + 0x10: (RCC7 + 0x10, 3, 3 << 3),
+        0x58024804: (0, 0, 1 << 13),
+        0x58024818: (0x58024818, 3 << 14, 1 << 13),
+    },
+}
+
+
+@pytest.mark.parametrize("works", [True, False], ids=["clock starts", "clock fails"])
+@pytest.mark.parametrize("board", [F401, F767, H743], ids=lambda b: b.name)
+def test_clock_and_serial_line_are_set_up(board, works, project, tmp_path):
+    """Register values after the reference manuals; without the fast clock, the oscillator and a right baud rate."""
+    folder = tmp_path / "project"
+    shutil.copytree(project, folder)
+    device = EmulatedBoard(build_firmware(folder, board, serial=True), board)
+    chip = Peripherals(device, CLOCKS[board.name], works)
+    device.boot()
+    device.call("nucleo_start")
+    clock = device.call("board_clock")
+    f4 = board.name == "stm32f401"
+    divider = chip.values[0x40004408 if f4 else 0x4000480C]
+    fast = {"stm32f401": (84e6, 42e6), "stm32f767": (216e6, 54e6), "stm32h743": (400e6, 100e6)}[board.name]
+    slow = (64e6, 64e6) if board is H743 else (16e6, 16e6)
+    core, bus = fast if works else slow
+    assert clock == core
+    assert bus / divider == pytest.approx(115_200, rel=0.01)
+    ports = {F401.name: 0b101, F767.name: 0b1110, H743.name: 0b1110}[board.name]
+    assert chip.values[RCC7 + 0xE0 if board is H743 else RCC4 + 0x30] == ports
+    if works and board is not H743:
+        pll = chip.values[RCC4 + 4]
+        m, n, p = pll & 63, pll >> 6 & 511, 2 * (1 + (pll >> 16 & 3))
+        assert 16e6 / m * n / p == core and 1e6 <= 16e6 / m <= 2e6 and 100e6 <= 16e6 / m * n <= 432e6
+        waits = chip.values[0x40023C00] & 15
+        assert waits == {F401.name: 2, F767.name: 7}[board.name]
+        order = [address for address, _ in chip.writes]
+        assert order.index(0x40023C00) < len(order) - 1 - order[::-1].index(
+            RCC4 + 8
+        )  # wait states before the fast clock
+    if works and board is H743:
+        n, p = (chip.values[RCC7 + 0x30] & 511) + 1, (chip.values[RCC7 + 0x30] >> 9 & 127) + 1
+        assert 64e6 / (chip.values[RCC7 + 0x28] >> 4 & 63) * n / p == core
+        assert chip.values[0x52002000] == 0x22
+    device.call("tml_link_start")
+    assert chip.sent.endswith(b"\0") and board.name.encode() in chip.sent
+
+
+@pytest.mark.parametrize("kind", ["vectors", "sound"])
+def test_the_serial_firmware_needs_what_is_counted(kind, project, tmp_path):
+    if kind == "sound":
+        firmware = export_firmware(sound_model(SLOW), SLOW, store="uint8")
+    else:
+        firmware = export_firmware(HybridTinyKNN(max_size=50, **TEST).fit(X[:START], Y[:START]), store="uint8")
+    device = EmulatedBoard(build_firmware(firmware.write(tmp_path), F401, serial=True), F401)
+    counted = firmware.budget.static + serial_bytes(firmware.configuration)
+    assert 0 <= device.static_bytes() - counted <= 24
+
+
+def test_a_board_of_ones_own_needs_its_own_driver(tmp_path):
+    from tmlcd_core import ExportError
+    from tmlcd_core.mcu import Board
+
+    mine = Board("mine", "cortex-m4", 84, 100_000, 512 * 1024)
+    folder = export_firmware(HybridTinyKNN(max_size=50).fit(X[:START], Y[:START]), board=mine).write(tmp_path)
+    with pytest.raises(ExportError, match=r"no nucleo\.c for mine"):
+        build_firmware(folder, mine, serial=True)

@@ -1,0 +1,162 @@
+"""The `board` command: a connected or emulated board beside its Python twin, every decision compared."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tmlcd_core.cli.command import Report, add_command
+from tmlcd_core.errors import BoardError, ConfigError, DataError
+from tmlcd_core.progress import terminal_bar
+
+if TYPE_CHECKING:
+    from tmlcd_core.mcu.board_twin import BoardLoop, Comparison
+    from tmlcd_core.mcu.link import BoardInfo
+
+
+def register(commands: Any) -> None:
+    """Add the command `board`."""
+    parser = add_command(commands, "board", "run a connected or emulated board beside its Python twin", _board)
+    parser.add_argument("--port", help="serial port of the board, such as /dev/ttyACM0, COM3 or socket://HOST:PORT")
+    parser.add_argument("--emulate", action="store_true", help="start an STM32F405 under QEMU instead of --port")
+    parser.add_argument(
+        "--project",
+        type=Path,
+        metavar="DIR",
+        help="exported project, whose stream.bin is sent (--emulate: an example)",
+    )
+    parser.add_argument("--samples", type=int, metavar="N", help="samples to send; stream.bin is repeated (all once)")
+    parser.add_argument("--swap", action="store_true", help="swap the first two classes in the second half: a drift")
+    parser.add_argument("--baud", type=int, default=115_200, help="bits per second of the serial line (%(default)s)")
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="seconds to wait for a lost board (%(default)s)",
+    )
+
+
+def _board(options: argparse.Namespace) -> Report:
+    from tmlcd_core.mcu.board_twin import BoardLoop
+    from tmlcd_core.mcu.link import BoardLink, open_line
+
+    if (options.port is None) == (not options.emulate):
+        raise ConfigError("Give --port PORT, or --emulate for a board under QEMU")
+    if options.samples is not None and options.samples < 1:
+        raise ConfigError(f"--samples is {options.samples}; give at least 1")
+    with _device(options) as (port, project):
+        loop = BoardLoop(lambda: BoardLink(open_line(port, options.baud), port), _say, options.patience)
+        try:
+            stream = _stream(project / "stream.bin", loop.link.info) if project is not None else []
+            made = [one for batch in _follow(loop, stream, options) for one in batch]
+            return _report(loop, made, options.emulate)
+        finally:
+            loop.link.close()
+
+
+@contextlib.contextmanager
+def _device(options: argparse.Namespace) -> Iterator[tuple[str, Path | None]]:
+    """The port, and the folder of the project if there is one."""
+    if not options.emulate:
+        yield options.port, options.project
+        return
+    from tmlcd_core.mcu.example import export_example
+    from tmlcd_core.mcu.qemu import BOARD, EXAMPLE, EmulatedSerialBoard, missing_tools
+
+    if missing := missing_tools():
+        raise BoardError(missing)
+    with tempfile.TemporaryDirectory(prefix="tmlcd-board-") as temporary:
+        project = options.project
+        if project is None:
+            project = export_example(EXAMPLE, BOARD, terminal_bar())[0].write(Path(temporary) / "project")
+        with EmulatedSerialBoard(project) as board:
+            _say(f"The emulated board listens at {board.port}.")
+            yield board.port, project
+
+
+def _stream(path: Path, info: BoardInfo) -> list[tuple[int, Any]]:
+    """Labels and samples of a stream.bin."""
+    import numpy as np
+
+    kind, length = ("<f4", info.features) if info.front_end == 0 else ("<i2", info.sample_rate)
+    record = np.dtype([("label", "<i4"), ("sample", kind, (length,))])
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}): give the --project that you flashed") from error
+    if not data or len(data) % record.itemsize:
+        raise DataError(
+            f"{path} has {len(data):,} bytes, not samples of {record.itemsize:,}: give the board's own project"
+        )
+    found = np.frombuffer(data, record)
+    return [(int(label), sample.copy()) for label, sample in zip(found["label"], found["sample"], strict=True)]
+
+
+def _follow(loop: BoardLoop, stream: list[tuple[int, Any]], options: argparse.Namespace) -> Iterator[list[Comparison]]:
+    n = (options.samples or len(stream)) if stream else 0
+    for i in range(n):
+        label, sample = stream[i % len(stream)]
+        if options.swap and i >= n // 2 and label in (0, 1):
+            label = 1 - label
+        found = loop.step(sample, label)
+        for one in found:
+            _say(_line(loop, one))
+        yield found
+
+
+def _line(loop: BoardLoop, one: Comparison) -> str:
+    b = one.board
+    told = f", is {loop.names[one.label]}" if one.label >= 0 else ""
+    alarm = f", ALARM: change at {b.change}" if b.alarm else ""
+    same = "equal" if one.equal else f"DIFFERS: Python says {_name(loop, one.prediction)}, |T| = {one.size}"
+    return f"{b.time}: {_name(loop, b.prediction)}{told}, |T| = {b.size}, g = {b.statistic:.2f}{alarm} ({same})"
+
+
+def _name(loop: BoardLoop, code: int) -> str:
+    return loop.names[code] if 0 <= code < len(loop.names) else "(refused)"
+
+
+def _report(loop: BoardLoop, made: list[Comparison], emulated: bool) -> Report:
+    from tmlcd_core.mcu.qemu import instructions
+
+    info = loop.link.info
+    different = sum(not one.equal for one in made)
+    cycles = [one.board.cycles for one in made if one.board.cycles]
+    counted = [instructions(c) for c in cycles] if emulated else cycles
+    unit = "instructions (counted under emulation)" if emulated else "cycles (measured on the board)"
+    found: dict[str, Any] = {
+        "board": info.board,
+        "emulated": emulated,
+        "learner": info.learner,
+        "classes": loop.names,
+        "clock": info.clock,
+        "samples": len(made),
+        "different": different,
+        "alarms": [[one.board.time, one.board.change] for one in made if one.board.alarm],
+        "restarts": loop.restarts,
+        "repeated": loop.link.repeated,
+        "cost_unit": unit,
+        "cost": {"mean": sum(counted) / len(counted), "most": max(counted)} if counted else None,
+        "stack": max((one.board.stack for one in made), default=0),
+    }
+    text = (
+        f"{info.board}: {info.learner} learner, {info.features:,} features, classes {', '.join(loop.names)}, "
+        f"clock {info.clock / 1e6:g} MHz"
+    )
+    if made:
+        text += f"\n{len(made):,} samples, {different:,} differ from Python; {len(found['alarms'])} alarms"
+        if counted:
+            text += f"\nPrediction and update: mean {found['cost']['mean']:,.0f}, most {max(counted):,} {unit}"
+        text += f"\nDeepest stack: {found['stack']} bytes"
+    return Report(found, text)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()

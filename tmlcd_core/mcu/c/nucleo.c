@@ -1,0 +1,304 @@
+/* Registers after ST's reference manuals RM0368 (F401), RM0410 (F767) and RM0433 (H743); pins after the manuals of the
+ * Nucleo boards UM1724 (F401RE) and UM1974 (F767ZI, H743ZI). Tried under emulation only, never on a real board.
+ *
+ * If the clock set-up fails (a phase-locked loop that does not start), the board goes on with its internal oscillator:
+ * slower, but the serial line works, because its divider follows from the clock in use. */
+#include "nucleo.h"
+#include "protocol.h"
+
+#define REGISTER(address) (*(volatile uint32_t *)(uintptr_t)(address))
+#define PATIENCE 100000 /* polls of a flag that should come within microseconds */
+
+#if defined(TML_STM32F4)
+#define RCC 0x40023800u
+#define FLASH_ACR 0x40023C00u
+#define GPIO(letter) (0x40020000u + 0x400u * (uint32_t)((letter) - 'A'))
+#define GPIO_ENABLE (RCC + 0x30)
+#define USART 0x40004400u /* USART2: PA2, PA3 */
+#define USART_ENABLE (RCC + 0x40)
+#define USART_BIT 17
+#define USART_PORT 'A'
+#define USART_TX 2
+#define USART_RX 3
+#define LED_PORT 'A' /* LD2 */
+#define LED_PIN 5
+#define PRESSED 0 /* PC13 is low while the button is pressed */
+#define OSCILLATOR 16000000u
+#elif defined(TML_STM32F7)
+#define RCC 0x40023800u
+#define PWR 0x40007000u
+#define FLASH_ACR 0x40023C00u
+#define GPIO(letter) (0x40020000u + 0x400u * (uint32_t)((letter) - 'A'))
+#define GPIO_ENABLE (RCC + 0x30)
+#define USART 0x40004800u /* USART3: PD8, PD9 */
+#define USART_ENABLE (RCC + 0x40)
+#define USART_BIT 18
+#define USART_PORT 'D'
+#define USART_TX 8
+#define USART_RX 9
+#define LED_PORT 'B' /* LD1 */
+#define LED_PIN 0
+#define PRESSED 1
+#define OSCILLATOR 16000000u
+#elif defined(TML_STM32H7)
+#define RCC 0x58024400u
+#define PWR 0x58024800u
+#define FLASH_ACR 0x52002000u
+#define GPIO(letter) (0x58020000u + 0x400u * (uint32_t)((letter) - 'A'))
+#define GPIO_ENABLE (RCC + 0xE0)
+#define USART 0x40004800u /* USART3: PD8, PD9 */
+#define USART_ENABLE (RCC + 0xE8)
+#define USART_BIT 18
+#define USART_PORT 'D'
+#define USART_TX 8
+#define USART_RX 9
+#define LED_PORT 'B' /* LD1 */
+#define LED_PIN 0
+#define PRESSED 1
+#define OSCILLATOR 64000000u
+#else
+#error "define TML_STM32F4, TML_STM32F7 or TML_STM32H7, or write your own nucleo.c"
+#endif
+
+#if defined(TML_STM32F4) /* the registers of the serial line: the F4 has an older one */
+#define USART_BRR (USART + 0x08)
+#define USART_CR1 (USART + 0x0C)
+#define USART_STATUS (USART + 0x00)
+#define USART_READ (USART + 0x04)
+#define USART_WRITE (USART + 0x04)
+#define USART_ON ((1u << 13) | (1u << 3) | (1u << 2)) /* enable, transmit, receive */
+#else
+#define USART_BRR (USART + 0x0C)
+#define USART_CR1 (USART + 0x00)
+#define USART_STATUS (USART + 0x1C)
+#define USART_CLEAR (USART + 0x20)
+#define USART_READ (USART + 0x24)
+#define USART_WRITE (USART + 0x28)
+#define USART_ON ((1u << 0) | (1u << 3) | (1u << 2))
+#endif
+#define OVERRUN (1u << 3)
+#define RECEIVED (1u << 5)
+#define CAN_SEND (1u << 7)
+
+#define MODER 0x00 /* offsets of a port's registers */
+#define PUPDR 0x0C
+#define IDR 0x10
+#define BSRR 0x18
+#define AFR 0x20
+
+#define SYSTICK_CTRL 0xE000E010u
+#define SYSTICK_LOAD 0xE000E014u
+#define SYSTICK_VAL 0xE000E018u
+#define SYSTICK_LONGEST 0x00FFFFFFu
+#define DEMCR 0xE000EDFCu
+#define DWT_CTRL 0xE0001000u
+#define DWT_CYCCNT 0xE0001004u
+#define DWT_LAR 0xE0001FB0u
+
+extern uint32_t _estack, _stack_limit; /* from the linker script */
+
+static uint32_t core_hz = OSCILLATOR, bus_hz = OSCILLATOR; /* of the core, of the serial line's bus */
+
+static void change(uint32_t address, uint32_t clear, uint32_t set)
+{
+    REGISTER(address) = (REGISTER(address) & ~clear) | set;
+}
+
+static int wait_for(uint32_t address, uint32_t mask, uint32_t value)
+{
+    for (uint32_t i = 0; i < PATIENCE; i++) {
+        if ((REGISTER(address) & mask) == value) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+#if defined(TML_STM32F4) || defined(TML_STM32F7)
+
+static void start_clock(void)
+{
+#if defined(TML_STM32F4)
+    /* 16 MHz / 16 * 336 / 4 = 84 MHz; 2 wait states; bus 1 at half */
+    const uint32_t pll = 16u | 336u << 6 | 1u << 16 | 7u << 24, wait_states = 2, half = 4, core = 84000000u, bus = 42000000u;
+    change(RCC + 0x40, 0, 1u << 28); /* power interface */
+    change(0x40007000u, 3u << 14, 2u << 14); /* voltage scale 2: up to 84 MHz */
+#else
+    /* 16 MHz / 8 * 216 / 2 = 216 MHz; 7 wait states; bus 1 at a quarter, bus 2 at half; over-drive above 180 MHz */
+    const uint32_t pll = 8u | 216u << 6 | 9u << 24, wait_states = 7, half = 5, core = 216000000u, bus = 54000000u;
+    change(RCC + 0x40, 0, 1u << 28);
+    change(PWR, 0, 3u << 14); /* voltage scale 1 */
+#endif
+    REGISTER(RCC + 0x04) = pll;
+    change(RCC, 0, 1u << 24);
+#if defined(TML_STM32F7)
+    change(PWR, 0, 1u << 16);
+    if (!wait_for(PWR + 4, 1u << 16, 1u << 16)) {
+        return;
+    }
+    change(PWR, 0, 1u << 17);
+    if (!wait_for(PWR + 4, 1u << 17, 1u << 17)) {
+        return;
+    }
+#endif
+    if (!wait_for(RCC, 1u << 25, 1u << 25)) {
+        return; /* the loop does not start: stay with the oscillator */
+    }
+    change(FLASH_ACR, 15u, wait_states | 1u << 8); /* and prefetch */
+    if (!wait_for(FLASH_ACR, 15u, wait_states)) {
+        return;
+    }
+    change(RCC + 0x08, 7u << 10 | 7u << 13, half << 10 | (half - (half == 5)) << 13);
+    change(RCC + 0x08, 3u, 2u); /* take the loop's clock */
+    if (wait_for(RCC + 0x08, 3u << 2, 2u << 2)) {
+        core_hz = core;
+        bus_hz = bus;
+    }
+}
+
+#else
+
+static void start_clock(void)
+{
+    /* 64 MHz / 4 * 50 / 2 = 400 MHz, not the 480 MHz that only later revisions of the chip reach; buses at 200 and 100 */
+    if (!wait_for(PWR + 0x04, 1u << 13, 1u << 13)) {
+        return; /* the core's voltage is not ready */
+    }
+    change(PWR + 0x18, 3u << 14, 3u << 14); /* voltage scale 1 */
+    if (!wait_for(PWR + 0x18, 1u << 13, 1u << 13)) {
+        return;
+    }
+    REGISTER(RCC + 0x28) = 4u << 4;                                /* divide the oscillator by 4 */
+    change(RCC + 0x2C, 0xFu, 3u << 2 | 1u << 16);                  /* 8 to 16 MHz, wide range, output P */
+    REGISTER(RCC + 0x30) = 49u | 1u << 9 | 1u << 16 | 1u << 24;    /* times 50; P, Q and R divide by 2 */
+    change(RCC, 0, 1u << 24);
+    if (!wait_for(RCC, 1u << 25, 1u << 25)) {
+        return;
+    }
+    change(FLASH_ACR, 0x3Fu, 0x22u);
+    if (!wait_for(FLASH_ACR, 0x3Fu, 0x22u)) {
+        return;
+    }
+    change(RCC + 0x18, 0xF7Fu, 8u | 4u << 4);          /* core 400, bus 200, peripherals 100 MHz */
+    change(RCC + 0x1C, 7u << 4 | 7u << 8, 4u << 4 | 4u << 8);
+    change(RCC + 0x20, 7u << 4, 4u << 4);
+    change(RCC + 0x10, 7u, 3u);
+    if (wait_for(RCC + 0x10, 7u << 3, 3u << 3)) {
+        core_hz = 400000000u;
+        bus_hz = 100000000u;
+    }
+}
+
+#endif
+
+static void use_port(char letter)
+{
+    change(GPIO_ENABLE, 0, 1u << (letter - 'A'));
+    (void)REGISTER(GPIO_ENABLE); /* the port needs two cycles */
+}
+
+static void set_mode(char port, uint32_t pin, uint32_t mode)
+{
+    change(GPIO(port) + MODER, 3u << (2 * pin), mode << (2 * pin));
+}
+
+static void use_for_serial_line(uint32_t pin)
+{
+    uint32_t place = 4 * (pin & 7u);
+    change(GPIO(USART_PORT) + AFR + 4 * (pin >> 3), 15u << place, 7u << place); /* alternate function 7 */
+    change(GPIO(USART_PORT) + PUPDR, 3u << (2 * pin), 1u << (2 * pin));          /* pull-up: an open line is idle */
+    set_mode(USART_PORT, pin, 2);
+}
+
+void nucleo_start(void)
+{
+    start_clock();
+    use_port(USART_PORT);
+    use_port(LED_PORT);
+    use_port('C');
+    set_mode(LED_PORT, LED_PIN, 1);
+    set_mode('C', 13, 0);
+    use_for_serial_line(USART_TX);
+    use_for_serial_line(USART_RX);
+    change(USART_ENABLE, 0, 1u << USART_BIT);
+    (void)REGISTER(USART_ENABLE);
+    REGISTER(USART_BRR) = (bus_hz + NUCLEO_BAUD / 2) / NUCLEO_BAUD;
+    REGISTER(USART_CR1) = USART_ON;
+
+    REGISTER(DEMCR) |= 1u << 24; /* the cycle counter; the M7's is locked */
+    REGISTER(DWT_LAR) = 0xC5ACCE55u;
+    REGISTER(DWT_CTRL) |= 1u;
+    REGISTER(SYSTICK_LOAD) = SYSTICK_LONGEST;
+}
+
+int board_receive(uint8_t *byte)
+{
+    uint32_t status = REGISTER(USART_STATUS);
+#if defined(USART_CLEAR)
+    if (status & OVERRUN) {
+        REGISTER(USART_CLEAR) = OVERRUN; /* a byte was lost: the checksum will tell */
+    }
+#endif
+    if (!(status & RECEIVED)) {
+        return 0;
+    }
+    *byte = (uint8_t)REGISTER(USART_READ);
+    return 1;
+}
+
+void board_send(const uint8_t *bytes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        while (!(REGISTER(USART_STATUS) & CAN_SEND)) {
+        }
+        REGISTER(USART_WRITE) = bytes[i];
+    }
+}
+
+void board_led(int on)
+{
+    REGISTER(GPIO(LED_PORT) + BSRR) = on ? 1u << LED_PIN : 1u << (LED_PIN + 16);
+}
+
+int board_button(void)
+{
+    return (REGISTER(GPIO('C') + IDR) >> 13 & 1u) == PRESSED;
+}
+
+void board_measure(void)
+{
+    REGISTER(DWT_CYCCNT) = 0;
+    REGISTER(SYSTICK_VAL) = 0;
+    REGISTER(SYSTICK_CTRL) = 5; /* count the core's cycles, without interrupt; reading clears its overflow flag */
+    (void)REGISTER(SYSTICK_CTRL);
+}
+
+uint32_t board_cycles(void)
+{
+    uint32_t left = REGISTER(SYSTICK_VAL), cycles = REGISTER(DWT_CYCCNT);
+    if (cycles > 0) {
+        return cycles;
+    }
+    int overflow = (REGISTER(SYSTICK_CTRL) >> 16) & 1; /* without a cycle counter (QEMU): 24 bits of the system timer */
+    return overflow ? 0 : SYSTICK_LONGEST - left;
+}
+
+/* startup.c fills the stack with this pattern. */
+uint32_t board_stack(void)
+{
+    const uint32_t *at = &_stack_limit;
+    while (at < &_estack && *at == 0xA5A5A5A5u) {
+        at++;
+    }
+    return (uint32_t)((uintptr_t)&_estack - (uintptr_t)at);
+}
+
+uint32_t board_clock(void)
+{
+    return core_hz;
+}
+
+const char *board_name(void)
+{
+    return TML_BOARD;
+}
