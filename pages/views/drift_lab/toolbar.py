@@ -22,7 +22,7 @@ MOST_PAST = 30
 MEMORY = "lab memory"
 OWN, SAMPLES, BYTES = "Each learner its own", "Equal samples", "Equal bytes"
 WRITTEN = "lab written"  # False: code has set widgets that the address does not show yet
-BY_NAME = {"data", "drift", "learners", "paper", "label", "bands", FOLDER, TABLE}  # these write themselves
+BY_NAME = {"data", "drift", "learners", "paper", "label", "bands", "extractor", FOLDER, TABLE}  # these write themselves
 ASKED = "lab asked"  # the player has changed a setting: run the whole page
 
 Past = list[tuple[Experiment, dict[str, Any]]]
