@@ -148,7 +148,7 @@ def choose_alone():
 
     from pages.views.drift_lab.choose import choose
 
-    st.session_state["experiment"] = choose()
+    st.session_state["experiment"] = choose(st.container())
 
 
 @pytest.mark.parametrize("name", list(shipped()["configurations"]))
