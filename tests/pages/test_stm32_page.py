@@ -224,7 +224,7 @@ def test_the_zip_holds_the_configuration(pack, monkeypatch, fresh):
     firmware, _ = export_example(FULL_RATE_F401, BOARDS["stm32f401"])
     archive = zipfile.ZipFile(io.BytesIO(firmware.zip()))
     assert archive.testzip() is None
-    assert firmware.configuration == FULL_RATE_F401
+    assert replace(firmware.configuration, classes=FULL_RATE_F401.classes) == FULL_RATE_F401
     assert f"{budget(FULL_RATE_F401).needed:,}" in archive.read("tmlcd-firmware/README.md").decode()
     assert {"yes", "no"} < set(firmware.classes) if pack is small_pack else {"yes", "no"} == set(firmware.classes)
 
