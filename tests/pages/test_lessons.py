@@ -208,6 +208,13 @@ def said(key: str):
     return part.measure(part.settings)
 
 
+def lost_at(run: Run, alarm: int) -> dict[str, str]:
+    """What Hybrid held before its alarm, and lost: a mistake at the alarm is stored before T is cut."""
+    trace = run.learners["hybrid"].trace
+    held, added = trace.sizes[alarm - 1], int(trace.predictions[alarm] != run.stream.y[alarm])
+    return {"stored": str(held), "lost": str(held + added - trace.sizes[alarm])}
+
+
 def test_passive_against_active():
     swap, replaced = run_of("passive-1"), run_of("passive-2")
     back = {name: swap.metric(name, "recovery") for name in THREE}
@@ -219,8 +226,7 @@ def test_passive_against_active():
         {
             **{f"{name}_back": f"{back[name]:.0f}" for name in THREE},
             **{f"{name}_delay": f"{swap.metric(name, 'delay'):.0f}" for name in ("active", "hybrid")},
-            "stored": str(hybrid.sizes[alarm - 1]),
-            "kept": str(hybrid.sizes[alarm]),
+            **lost_at(swap, alarm),
         },
     )
     assert said("passive-1").answer == "cit"
@@ -374,8 +380,7 @@ def test_when_forgetting_pays():
         assert {name: found.facts[name] for name in found.facts if name not in ("low", "high")} == {
             "hybrid": percent(run.right("hybrid")),
             "bounded": percent(run.right("cit-bounded")),
-            "stored": str(trace.sizes[alarm - 1]),
-            "kept": str(trace.sizes[alarm]),
+            **lost_at(run, alarm),
             "delay": str(alarm - run.change),
             "mean": f"{100 * mean:+.1f}",
             "runs": str(len(accuracy["cit-bounded"])),

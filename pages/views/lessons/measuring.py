@@ -45,6 +45,12 @@ def run_of(settings: Settings) -> LessonRun:
     return LessonRun(found.metrics, found.traces, stream.y, stream.changes[0], found.experiment, found.scenario)
 
 
+def dropped(trace: "Trace") -> tuple[int, int]:
+    """Return how many samples T lost at the first alarm, and how many it held before: as the Drift lab counts them."""
+    assert trace.membership is not None
+    return trace.membership.dropped(int(trace.detections[0]))
+
+
 def percent(share: float, digits: int = 0) -> str:
     """Return a share as text.
 
