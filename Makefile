@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: run classroom test test-slow notebooks notebooks-refresh firmware-test arm-tools lint bench screenshots browser emulator \
-	lock check capymoa-test forgetting clean
+	lock check capymoa-test forgetting docs clean
 
 run: $(VENV)/.run
 	$(BIN)/python -m pages.shell.serve
@@ -66,6 +66,10 @@ lock: $(VENV)/bin/python
 forgetting: $(VENV)/.dev
 	$(BIN)/python -m tmlcd_core forgetting --out results/forgetting
 	cp results/forgetting/forgetting.json data/paper/
+
+# The documentation as a static site in build/site.
+docs: $(VENV)/.dev
+	$(BIN)/python -m docs.site build/site
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

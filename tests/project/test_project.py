@@ -218,8 +218,8 @@ def test_workflow_runs_what_exists_on_supported_pythons(path):
             command_line._parser().parse_args(words)
 
 
-def test_there_are_workflows_to_check_test_and_build():
-    assert [path.stem for path in WORKFLOWS] == ["check", "test", "wheel"]
+def test_there_are_workflows_to_check_document_test_and_build():
+    assert [path.stem for path in WORKFLOWS] == ["check", "docs", "test", "wheel"]
 
 
 def test_fast_tests_of_make_check_exist():

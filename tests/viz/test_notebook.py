@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.appserver import chromium
 from tmlcd_core import Experiment, HybridTinyKNN, prequential
-from tmlcd_core.viz.notebook import as_player_run, module, picture_of
+from tmlcd_core.viz.notebook import as_player_run, png_of, widget_module
 
 SMALL = Experiment("points", classes=3, drift="labels-swapped", per_class=200, train=30)
 CODE = """\
@@ -68,7 +68,7 @@ def test_figures_of_runs_results_and_traces(run):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 300)
     assert prequential(HybridTinyKNN(), (rng.normal(size=(300, 3)) + y[:, None], y)).plot().axes
-    assert base64.b64decode(picture_of(run)).startswith(b"\x89PNG")
+    assert base64.b64decode(png_of(run)).startswith(b"\x89PNG")
 
 
 def test_widget_has_the_bytes_of_the_player_and_a_picture(run):
@@ -77,7 +77,7 @@ def test_widget_has_the_bytes_of_the_player_and_a_picture(run):
     assert widget.data == as_player_run(run).pack(start=0)
     bundle, _ = widget._repr_mimebundle_()
     assert {"application/vnd.jupyter.widget-view+json", "image/png"} <= set(bundle)
-    assert module().count("export default") == 1
+    assert widget_module().count("export default") == 1
 
 
 @pytest.fixture

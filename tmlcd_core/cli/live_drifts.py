@@ -49,8 +49,8 @@ def _measure(options: argparse.Namespace) -> Report:
         options.data,
         options.sessions,
         options.seed,
-        _names(options.drifts, tuple(TRIED_DRIFTS)),
-        _names(options.extractors, TRIED_EXTRACTORS),
+        names_of(options.drifts, tuple(TRIED_DRIFTS)),
+        names_of(options.extractors, TRIED_EXTRACTORS),
         terminal_bar(),
     )
     rows = [["drift", "extractor", "takes", "learner", "alarms", f"within {SOON}", "median", "80 %", f"last {LAST}"]]
@@ -70,7 +70,8 @@ def _measure(options: argparse.Namespace) -> Report:
     return Report(asdict(table), "\n".join(lines))
 
 
-def _names(given: str | None, default: tuple[str, ...]) -> tuple[str, ...]:
+def names_of(given: str | None, default: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of a list separated by commas, or `default` if there is none."""
     return tuple(name.strip() for name in given.split(",") if name.strip()) if given else default
 
 

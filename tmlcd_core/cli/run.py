@@ -38,7 +38,9 @@ COMPOSED = (
     "per_class",
 )  # fmt: skip
 # Options that `--link` replaces.
-ABOUT_EXPERIMENT = ("data", "learners", "labels", "label_delay", "wrong_labels", "max_bytes", *RECORDED, *COMPOSED)
+ABOUT_EXPERIMENT = (
+    "data", "extractor", "learners", "labels", "label_delay", "wrong_labels", "max_bytes", *RECORDED, *COMPOSED,
+)  # fmt: skip
 
 
 def register(commands: Any) -> None:
@@ -91,6 +93,10 @@ def register(commands: Any) -> None:
     parser.add_argument("--labels", type=float, help="share of the samples that get a label, 0 to 1 (default: 1)")
     parser.add_argument("--label-delay", type=int, help="samples until a label comes (default: 0)")
     parser.add_argument("--wrong-labels", type=float, help="share of the labels that are wrong, 0 to 1 (default: 0)")
+    parser.add_argument(
+        "--extractor",
+        help="features of sound: `paper` (the paper's filter, default) or `speech` (a network for speech)",
+    )
     parser.add_argument(
         "--max-bytes",
         type=int,

@@ -19,6 +19,7 @@ from tmlcd_core.validation import whole_number
 
 if TYPE_CHECKING:
     from tmlcd_core.features import Effect, Extractor
+    from tmlcd_core.features.speech_extractor import SpeechExtractor
 
 CHUNK = 256  # media at a time: 23 MB of clips, 39 MB of photographs
 RECIPE = "1"  # version, part of the cache key: increase it if the same settings would give other features
@@ -28,7 +29,7 @@ def load(
     source: Source,
     classes: Sequence[str],
     per_class: int,
-    extractor: Extractor | None,
+    extractor: Extractor | SpeechExtractor | None,
     effect: Effect | None = None,
     strength: float = 1.0,
     seed: int = 0,
@@ -173,7 +174,7 @@ class _Pipeline:
     """The pipeline from one source's media to features."""
 
     source: Source
-    extractor: Extractor | None
+    extractor: Extractor | SpeechExtractor | None
     effect: Effect | None
     seed: int
 

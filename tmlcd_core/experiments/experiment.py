@@ -20,7 +20,8 @@ from tmlcd_core.errors import ConfigError, TmlcdError
 from tmlcd_core.experiments import link as links
 from tmlcd_core.experiments.labels import Supervision, Teacher
 from tmlcd_core.experiments.runs import LearnerRun, Run, as_learner, follow_blocks, prequential
-from tmlcd_core.features import Extractor
+from tmlcd_core.features import Extractor, SpeechExtractor, make_extractor
+from tmlcd_core.features.speech_extractor import PAPER_NAME
 from tmlcd_core.learners.registry import CHANGE, LEARNERS, PAPER, learner_entry, make_learner, settings_of
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.streams.drifts import PER_CLASS, DriftDetails, drift_kind, make_scenario
@@ -34,7 +35,7 @@ from tmlcd_core.streams.tables import SCALES, TableRecording
 from tmlcd_core.validation import one_of, real_number, whole_number
 
 PACK = "pack"  # dataset included in the project
-EXTRACTOR_SETTINGS = ("filters", "sample_rate", "n_fft", "hop", "norm")
+EXTRACTOR_SETTINGS = ("name", "filters", "sample_rate", "n_fft", "hop", "norm")
 USUAL_NOISE = {"audio": "white noise", "image": "image noise", "vector": VERY_NOISY}
 SHARES = ("at", "over", "strength", "labels", "wrong_labels")  # fields from 0 to 1
 NUMBERS = (  # fields of Experiment that `grid` can vary
@@ -85,8 +86,8 @@ class Experiment:
     max_bytes : int or None
         Memory of every learner on the device, in bytes, counted as its `memory_bytes`: T, and W of Active, hold as many
         samples as fit; `max_size` and `window` are then ignored. None: each learner has its own limit.
-    extractor : mapping
-        Settings of `Extractor` that differ from the paper's.
+    extractor : str or mapping
+        "speech" for the network trained on speech, or settings of `Extractor` that differ from the paper's.
     seed, runs : int
         Seed of classes, order and media, and number of runs; run i of `sweep` has the seed `seed + i`.
     label, scale : str
@@ -162,7 +163,7 @@ class Experiment:
             "train": whole_number("train", self.train, 1),
             "seed": whole_number("seed", self.seed, 0, LARGEST_SEED),
             "runs": whole_number("runs", self.runs, 1),
-            "extractor": _pairs(self.extractor),
+            "extractor": _extractor_pairs(self.extractor),
             "scale": one_of("scale", self.scale, SCALES),
             "order": one_of("order", self.order, ("", *ORDERS)),
             "initial": whole_number("initial", self.initial, 1),
@@ -221,12 +222,22 @@ class Experiment:
         if is_table(self.data):
             raise ConfigError(f"data={self.data!r} is a table: name its label column, with label= or --label")
         if self.data == PACK:
+            if self.extractor_name != PAPER_NAME:
+                raise ConfigError(
+                    f"data={PACK!r} holds features of the paper's filter, not the clips: choose data='speech' for "
+                    f"extractor={self.extractor_name!r}"
+                )
             return pack_pool(load_pack())
         names = self.scenario.names if self.scenario else (*self.words, *([self.new] if self.new else []))
         return SourcePool(self.data, names, self._extractor(), cache)
 
-    def _extractor(self) -> Extractor | None:
-        return Extractor(**dict(self.extractor)) if self.extractor else None
+    def _extractor(self) -> Extractor | SpeechExtractor | None:
+        return make_extractor(dict(self.extractor)) if self.extractor else None
+
+    @property
+    def extractor_name(self) -> str:
+        """Name of the extractor in `EXTRACTORS`: "paper" or "speech"."""
+        return str(dict(self.extractor).get("name", PAPER_NAME))
 
     def prepare(self, feature_pool: FeaturePool, progress: Progress = silent) -> Scenario:
         """Compute the features and return the scenario of the run, with its classes drawn.
@@ -386,6 +397,7 @@ class Experiment:
             value = getattr(self, one.name)
             if value != one.default or one.name == "data":
                 value = dict(value) if one.name in ("settings", "extractor") else value
+                value = value["name"] if one.name == "extractor" and "name" in value else value
                 given.append(repr(value) if one.name == "data" else f"{one.name}={value!r}")
         return f"Experiment({', '.join(given)})"
 
@@ -469,6 +481,12 @@ class Experiment:
 def _has_bytes(learner: Any) -> bool:
     """Whether the memory of a learner, by name or as an object, can be limited to a number of bytes."""
     return BYTES in learner_entry(learner).defaults() if isinstance(learner, str) else hasattr(learner, BYTES)
+
+
+def _extractor_pairs(extractor: str | Mapping[str, Any] | Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
+    """Settings of the extractor as pairs, of a name or a mapping; the paper's has no name."""
+    found = {"name": extractor} if isinstance(extractor, str) else dict(extractor)
+    return _pairs({name: value for name, value in found.items() if (name, value) != ("name", PAPER_NAME)})
 
 
 def _pairs(values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:

@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from tmlcd_core.datasets import SOURCES
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.experiments.variants import CODE, VARIANTS, variant_of
+from tmlcd_core.features.speech_extractor import PAPER_NAME
 from tmlcd_core.start import START
 from tmlcd_core.streams.foreign import is_foreign
 
@@ -54,10 +55,12 @@ ANY_STREAM = ("label", "scale", "order", "initial", "samples", "labels", "label_
 AUTOMATIC = {"k": "0", "window": "0", "p": "0", "max_bytes": "0"}  # values that mean the default
 OTHER = "set"  # SETTING=VALUE, for settings without a widget
 EXTRACTOR = "extractor."
+EXTRACTOR_FIELD = "extractor"  # a name of EXTRACTORS
 PAPER_FIELD = "paper"  # a name of VARIANTS, whose settings come before the others of the link
-NAMES = frozenset(
-    {"data", FOLDER, TABLE, "bands", "words", "new", "learners", OTHER, PAPER_FIELD, *WHOLE, *SHARES, *TEXTS, *SETTINGS}
-)  # all parameters of an experiment
+NAMES = frozenset((
+    "data", FOLDER, TABLE, "bands", "words", "new", "learners", OTHER, PAPER_FIELD, EXTRACTOR_FIELD, *WHOLE, *SHARES,
+    *TEXTS, *SETTINGS,
+))  # all parameters of an experiment  # fmt: skip
 
 # Values in links of earlier versions: labels of the page.
 OLD_LABELS = {
@@ -150,6 +153,8 @@ def parameters_of(experiment: Experiment) -> dict[str, list[str]]:
             found[name] = [text_of(values.pop())]
             for key in mine:
                 del left[key]
+    if "name" in extractor:
+        found[EXTRACTOR_FIELD] = [str(extractor.pop("name"))]
     other = [f"{key}={text_of(value)}" for key, value in left.items()]
     other += [f"{EXTRACTOR}{key}={json.dumps(value)}" for key, value in extractor.items()]
     if other:
@@ -234,7 +239,8 @@ def fields_of_parameters(asked: Parameters) -> dict[str, Any]:
         text = _last(asked, name)
         if text and text != AUTOMATIC.get(name):
             settings |= dict.fromkeys(keys, value_of(text))
-    extractor: dict[str, Any] = variant.extractor(found["data"]) if variant else {}
+    name = _last(asked, EXTRACTOR_FIELD)
+    extractor: dict[str, Any] = {"name": name} if name not in ("", PAPER_NAME) else {}
     for text in asked.get(OTHER, ()):
         key, equals, value = text.partition("=")
         if not equals:
@@ -243,6 +249,8 @@ def fields_of_parameters(asked: Parameters) -> dict[str, Any]:
             extractor[key.removeprefix(EXTRACTOR)] = _json(value)
         else:
             settings[key] = value_of(value)
+    if variant:
+        extractor = variant.with_extractor(found["data"], extractor)
     return found | {"settings": settings, "extractor": extractor}
 
 
@@ -271,6 +279,7 @@ def command_of(experiment: Experiment) -> str:
     asked = parameters_of(experiment)  # raises an error for custom scenarios and learner objects
     names = [*experiment.words, *([experiment.new] if experiment.new else [])]
     variant, settings, extractor = _by_variant(experiment)
+    named = extractor.pop("name", None)
     if extractor or any("," in name or name.startswith("-") for name in names):
         return shlex.join(["tmlcd", "run", "--link", link_of(experiment), "--runs", str(experiment.runs)])
     usual = {one.name: one.default for one in fields(experiment)}
@@ -291,6 +300,8 @@ def command_of(experiment: Experiment) -> str:
         given["learners"] = ",".join(experiment.learners)
     if variant:
         given["paper"] = variant
+    if named:
+        given["extractor"] = named
     words = ["tmlcd", "run"]
     for name, value in given.items():
         words += [f"--{name}", text_of(value)]

@@ -72,8 +72,12 @@ class Variant:
         return replace(
             experiment,
             settings={**self.settings, **dict(experiment.settings)},
-            extractor={**self.extractor(experiment.data), **dict(experiment.extractor)},
+            extractor=self.with_extractor(experiment.data, dict(experiment.extractor)),
         )
+
+    def with_extractor(self, data: str, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the settings of an extractor with those of this variant; another network keeps its own."""
+        return given if "name" in given else {**self.extractor(data), **given}
 
     def within(self, experiment: Experiment) -> bool:
         """Return True if the experiment has all settings of this variant that concern it, and there are any."""

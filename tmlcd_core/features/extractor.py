@@ -176,7 +176,7 @@ class Extractor:
 
         A clip shorter than one second is repeated; of a longer clip the first second is used.
         """
-        waves = _as_waves(clips)
+        waves = as_waves(clips)
         features = np.empty((len(waves), self.n_features), np.float32)
         for start in _batches(len(waves), batch_size, progress, "clips"):
             batch = fit_length(waves[start : start + batch_size], self.samples)
@@ -206,7 +206,7 @@ class Extractor:
 
     def stages(self, clip: ArrayLike) -> AudioStages:
         """Return the intermediate results for one clip, shape (samples,) or (1, samples)."""
-        wave = _as_waves(clip)
+        wave = as_waves(clip)
         if len(wave) != 1:
             raise AudioError(f"stages takes one clip, not {len(wave)}: index the batch first")
         wave = fit_length(wave, self.samples).astype(np.float32)
@@ -276,7 +276,8 @@ def _several(media: NDArray | Sequence[NDArray]) -> NDArray | Sequence[NDArray]:
     return [np.asarray(media)] if len(shape) == 1 or (len(shape) == 3 and shape[2] == 3) else media
 
 
-def _as_waves(clips: ArrayLike) -> NDArray:
+def as_waves(clips: ArrayLike) -> NDArray:
+    """Return clips (n, samples) or one clip (samples,) as an array (n, samples); others are an `AudioError`."""
     waves = np.asarray(clips)
     if waves.ndim == 1:
         waves = waves[None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Picture = NDArray[np.uint8]
+ImagePixels = NDArray[np.uint8]
 
 NOISE_SD = 100.0  # grey levels
 BLUR_SIGMA = 0.04  # of the shorter side
@@ -15,24 +15,24 @@ OCCLUDED = 0.6  # of the area
 GREY = 128
 
 
-def add_pixel_noise(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
+def add_pixel_noise(image: ImagePixels, strength: float, rng: np.random.Generator) -> ImagePixels:
     """Return the image with Gaussian noise of a standard deviation of up to NOISE_SD."""
     return _rounded(image + NOISE_SD * strength * rng.standard_normal(image.shape))
 
 
-def blur(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
+def blur(image: ImagePixels, strength: float, rng: np.random.Generator) -> ImagePixels:
     """Return the image after a Gaussian blur with a sigma of up to BLUR_SIGMA of the shorter side."""
     sigma = BLUR_SIGMA * strength * min(image.shape[:2])
     down, across = (_gaussian(size, sigma) for size in image.shape[:2])
     return _rounded(np.einsum("ij,jkc,lk->ilc", down, image.astype(np.float64), across, optimize=True))
 
 
-def darken(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
+def darken(image: ImagePixels, strength: float, rng: np.random.Generator) -> ImagePixels:
     """Return the image with its brightness reduced by up to DARKENED."""
     return _rounded(image * (1 - DARKENED * strength))
 
 
-def rotate(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
+def rotate(image: ImagePixels, strength: float, rng: np.random.Generator) -> ImagePixels:
     """Return the image rotated about its centre by up to ROTATED degrees, bilinear, with the edge pixels repeated."""
     angle = np.deg2rad(ROTATED * strength)
     height, width = image.shape[:2]
@@ -50,7 +50,7 @@ def rotate(image: Picture, strength: float, rng: np.random.Generator) -> Picture
     return _rounded((1 - v) * upper + v * lower)
 
 
-def occlude(image: Picture, strength: float, rng: np.random.Generator) -> Picture:
+def occlude(image: ImagePixels, strength: float, rng: np.random.Generator) -> ImagePixels:
     """Return the image with up to OCCLUDED of it covered by a grey rectangle at a random position.
 
     With the same seed, a stronger rectangle covers a weaker one except for at most one pixel at the edges.
@@ -70,5 +70,5 @@ def _gaussian(size: int, sigma: float) -> NDArray[np.float64]:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def _rounded(values: NDArray) -> Picture:
+def _rounded(values: NDArray) -> ImagePixels:
     return np.clip(np.rint(values), 0, 255).astype(np.uint8)

@@ -47,7 +47,7 @@ class HeardWord:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class CTable:
     """Constant of the C code: declaration and values."""
 
     declaration: str
@@ -86,7 +86,7 @@ class FrontEnd(ABC):
         """Return the features of a word of a stream, float32 (n_features,)."""
 
     @abstractmethod
-    def own_tables(self) -> list[Table]:
+    def own_tables(self) -> list[CTable]:
         """Return the constants of its own C sources."""
 
     def hear(self, samples: NDArray[np.int16]) -> list[HeardWord]:
@@ -131,16 +131,16 @@ class FrontEnd(ABC):
             *((f"TML_{name}", getattr(hearing, name)) for name in FINDER_TIMES),
         ]
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[CTable]:
         """Return the constants of model.c."""
         s = self.spectrum
         return [
-            Table("const float tml_window[TML_WINDOW]", s.window),
-            Table("const float tml_twiddle[TML_N_FFT / 2][2]", s.twiddle),
-            Table("const uint16_t tml_finder_edges[7]", hearing.finder_edges()),
-            Table("const uint8_t tml_mel_first[TML_MELS]", s.first),
-            Table("const uint8_t tml_mel_count[TML_MELS]", s.width),
-            Table("const float tml_mel_weight[TML_MEL_WEIGHTS]", s.weights),
+            CTable("const float tml_window[TML_WINDOW]", s.window),
+            CTable("const float tml_twiddle[TML_N_FFT / 2][2]", s.twiddle),
+            CTable("const uint16_t tml_finder_edges[7]", hearing.finder_edges()),
+            CTable("const uint8_t tml_mel_first[TML_MELS]", s.first),
+            CTable("const uint8_t tml_mel_count[TML_MELS]", s.width),
+            CTable("const float tml_mel_weight[TML_MEL_WEIGHTS]", s.weights),
             *self.own_tables(),
         ]
 
@@ -192,12 +192,12 @@ class WordFrontEnd(FrontEnd):
             ("Background", f"{hearing.BANDS}", 4 * hearing.BANDS + 4, True, "mean power, subtracted from the word"),
         ]
 
-    def own_tables(self) -> list[Table]:
+    def own_tables(self) -> list[CTable]:
         tables = word_tables()
         return [
-            Table("const float tml_power[256]", hearing.power_of_level()),
-            Table("const float tml_cosine[12][TML_MELS]", tables.cosines),
-            Table("const float tml_smoothing[4]", tables.smoothing),
+            CTable("const float tml_power[256]", hearing.power_of_level()),
+            CTable("const float tml_cosine[12][TML_MELS]", tables.cosines),
+            CTable("const float tml_smoothing[4]", tables.smoothing),
         ]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tmlcd_core.datasets import Dataset, FeatureCache, Kind, Pack, PartialSource, Source, load, open_source
 from tmlcd_core.datasets.load import disturb
 from tmlcd_core.errors import ConfigError, DataError
-from tmlcd_core.features import EFFECTS, Extractor
+from tmlcd_core.features import EFFECTS, Extractor, SpeechExtractor
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.streams.scenario import NO_EFFECT, VERY_NOISY, Origin
 
@@ -51,7 +51,7 @@ class SourcePool:
         A name of `tmlcd_core.datasets.SOURCES`, or a folder.
     words : sequence of str
         Additional words of the speech source, besides its default thirty.
-    extractor : Extractor or None
+    extractor : Extractor, SpeechExtractor or None
         Feature extractor of sounds and images; the paper's if None.
     cache : FeatureCache or None
         Feature cache; the default one if None.
@@ -69,7 +69,7 @@ class SourcePool:
         self,
         data: str | Path,
         words: Sequence[str] = (),
-        extractor: Extractor | None = None,
+        extractor: Extractor | SpeechExtractor | None = None,
         cache: FeatureCache | None = None,
         seed: int = 0,
     ) -> None:
@@ -79,6 +79,11 @@ class SourcePool:
         self.seed = seed
         self.source = self._open(self.name)
         self.kind: Kind = self.source.kind
+        if isinstance(extractor, SpeechExtractor) and self.kind != "audio":
+            raise ConfigError(
+                f"{self.name} holds {self.kind} data, but the network for speech needs sound: choose "
+                "extractor='paper', or recordings"
+            )
         if self.kind != "vector":
             extractor = extractor or Extractor()
         self.extractor = extractor

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tmlcd_core.datasets import FeatureCache, FolderSource, Kind
 from tmlcd_core.errors import ConfigError, DataError
-from tmlcd_core.features import Extractor
+from tmlcd_core.features import Extractor, SpeechExtractor
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.streams.feature_pools import SourcePool
 from tmlcd_core.streams.scenario import Concept, Origin, Scenario
@@ -93,7 +93,7 @@ class FolderRecording(Recording):
         "name": by file name, then by folder. "date": by the date of the last change, then by name.
     initial, samples
         As in `Recording`.
-    extractor : Extractor or None
+    extractor : Extractor, SpeechExtractor or None
         Feature extractor; the paper's if None.
     cache : FeatureCache or None
         Feature cache; the default one if None.
@@ -105,7 +105,7 @@ class FolderRecording(Recording):
         order: str,
         initial: int = INITIAL,
         samples: int = 0,
-        extractor: Extractor | None = None,
+        extractor: Extractor | SpeechExtractor | None = None,
         cache: FeatureCache | None = None,
     ) -> None:
         one_of("order", order, ORDERS)

@@ -24,7 +24,7 @@ STYLES = {
 OTHERS = (*SPARE, (SKY, ()))  # colour and dashes of detectors of one's own
 PANELS = (("mean delay, samples", "delay", [0, 0.42]), ("missed changes", "missed", [0.58, 1]))
 
-Comparison = dict[str, Any]  # an entry of "errors": name, streams, samples, detectors
+DetectorComparison = dict[str, Any]  # an entry of "errors": name, streams, samples, detectors
 
 
 def changes(detector: dict[str, Any], gradual: bool) -> list[dict[str, Any]]:
@@ -32,7 +32,7 @@ def changes(detector: dict[str, Any], gradual: bool) -> list[dict[str, Any]]:
     return sorted((one for one in detector["detections"] if bool(one["width"]) == gradual), key=lambda one: one["drop"])
 
 
-def figure(kind: Comparison, gradual: bool = False) -> Any:
+def figure(kind: DetectorComparison, gradual: bool = False) -> Any:
     """Return a Plotly chart of mean delay and missed changes over the size of the drop, one line per detector."""
     data: list[Part] = []
     spare = iter(OTHERS * len(kind["detectors"]))
@@ -78,7 +78,7 @@ def figure(kind: Comparison, gradual: bool = False) -> Any:
     return plotly_figure(data, layout)
 
 
-def table(kind: Comparison, gradual: bool = False) -> list[dict[str, str]]:
+def table(kind: DetectorComparison, gradual: bool = False) -> list[dict[str, str]]:
     """Return rows for a table: detector, setting, false alarms, error of the change point, and delay by change."""
     rows = []
     for detector in kind["detectors"]:
@@ -97,7 +97,7 @@ def table(kind: Comparison, gradual: bool = False) -> list[dict[str, str]]:
     return rows
 
 
-def comparison_in_words(kind: Comparison, gradual: bool, rate: float) -> str:
+def comparison_in_words(kind: DetectorComparison, gradual: bool, rate: float) -> str:
     """Return a sentence: which detector finds the middle change soonest, and how CUSUM does.
 
     Detectors that cannot be calibrated to the rate, because they have more false alarms, are left out.
@@ -119,7 +119,7 @@ def comparison_in_words(kind: Comparison, gradual: bool, rate: float) -> str:
     return text
 
 
-def described(kind: Comparison, gradual: bool = False) -> str:
+def described(kind: DetectorComparison, gradual: bool = False) -> str:
     """Return the chart in words: each detector's delays from the smallest to the largest drop."""
     lines = []
     for detector in kind["detectors"]:
@@ -128,7 +128,7 @@ def described(kind: Comparison, gradual: bool = False) -> str:
     return f"Mean delay in samples by drop of the accuracy, {kind['name']}. {'; '.join(lines)}."
 
 
-def notes(kind: Comparison) -> list[str]:
+def notes(kind: DetectorComparison) -> list[str]:
     """Return why detectors miss the rate, and which ran on fewer streams, one sentence each."""
     said = [f"{one['detector']}: {one['note']}." for one in kind["detectors"] if one["note"]]
     own = [f"{one['detector']} ({one['streams']:,})" for one in kind["detectors"] if one["own"]]

@@ -95,7 +95,7 @@ def figure_of(what: Any) -> Any:
     return timeline(as_player_run(what))
 
 
-def module() -> str:
+def widget_module() -> str:
     """Return the player as an anywidget module (ESM)."""
     text = re.sub(r"^export default function", "const showPlayer = function", player_script(), flags=re.M)
     text = re.sub(r"^export \{[^}]*\};.*$", "", text, flags=re.M)
@@ -123,7 +123,7 @@ def player_widget(what: Any, **options: Any) -> Any:
     run = as_player_run(what)
 
     class PlayerWidget(anywidget.AnyWidget):
-        _esm = module()
+        _esm = widget_module()
         data = traitlets.Bytes().tag(sync=True)
         position = traitlets.Int(None, allow_none=True).tag(sync=True)
 
@@ -132,12 +132,12 @@ def player_widget(what: Any, **options: Any) -> Any:
             if found is None:
                 return None
             bundle, about = found if isinstance(found, tuple) else (found, {})
-            return {**bundle, "image/png": picture_of(run)}, about
+            return {**bundle, "image/png": png_of(run)}, about
 
     return PlayerWidget(data=run.pack(**({"start": run.length - 1} | options)))
 
 
-def picture_of(what: Any) -> str:
+def png_of(what: Any) -> str:
     """Return the figure of a run, result or trace as a PNG in base64."""
     require("matplotlib")
     from matplotlib import pyplot

@@ -23,7 +23,7 @@ BAND = 0.15  # opacity of the standard deviation
 
 
 @dataclass(frozen=True)
-class Line:
+class CurveLine:
     """Curve of a chart with its standard deviation and style."""
 
     style: Style
@@ -36,14 +36,14 @@ class FigurePanel:
 
     title: str
     unit: str
-    lines: list[Line]
+    lines: list[CurveLine]
     changes: tuple[int, ...]
     x: NDArray[np.int64]
 
     def thinned(self, most: int) -> FigurePanel:
         """Return the panel downsampled to at most so many points."""
         kept = np.unique(np.linspace(0, len(self.x) - 1, min(len(self.x), most)).round().astype(np.int64))
-        lines = [Line(one.style, Curve(one.curve.mean[kept], one.curve.std[kept])) for one in self.lines]
+        lines = [CurveLine(one.style, Curve(one.curve.mean[kept], one.curve.std[kept])) for one in self.lines]
         return replace(self, lines=lines, x=self.x[kept])
 
 
@@ -55,8 +55,8 @@ def algorithm_panels(results: Results, configurations: Sequence[PaperConfigurati
     found = []
     for one in configurations:
         looks = styles(one.experiment.learners)
-        accuracy = [Line(look, results.accuracy(one.experiment, name)) for name, look in looks.items()]
-        sizes = [Line(look, results.sizes(one.experiment, name)) for name, look in looks.items()]
+        accuracy = [CurveLine(look, results.accuracy(one.experiment, name)) for name, look in looks.items()]
+        sizes = [CurveLine(look, results.sizes(one.experiment, name)) for name, look in looks.items()]
         found.append(_pair(one.title, accuracy, sizes, results.runs(one.experiment)[0].changes))
     return found
 
@@ -68,14 +68,14 @@ def approximation_panels(results: Results, configurations: Sequence[PaperConfigu
         group = [one for one in configurations if one.experiment.classes == classes]
         looks = list(styles(one.title for one in group).values())
         pairs = list(zip(looks, group, strict=True))
-        accuracy = [Line(look, results.accuracy(one.experiment, "hybrid")) for look, one in pairs]
-        sizes = [Line(look, results.sizes(one.experiment, "hybrid")) for look, one in pairs]
+        accuracy = [CurveLine(look, results.accuracy(one.experiment, "hybrid")) for look, one in pairs]
+        sizes = [CurveLine(look, results.sizes(one.experiment, "hybrid")) for look, one in pairs]
         title, changes = f"Speech, a class changes, {classes} classes", results.runs(group[0].experiment)[0].changes
         found.append(_pair(title, accuracy, sizes, changes))
     return found
 
 
-def _pair(title: str, accuracy: list[Line], sizes: list[Line], changes: tuple[int, ...]) -> Pair:
+def _pair(title: str, accuracy: list[CurveLine], sizes: list[CurveLine], changes: tuple[int, ...]) -> Pair:
     x = np.arange(len(sizes[0].curve.mean))
     return FigurePanel(title, "accuracy", accuracy, changes, x), FigurePanel(title, "|T|, samples", sizes, changes, x)
 
@@ -110,7 +110,7 @@ def from_json(found: Sequence[Sequence[Mapping[str, Any]]]) -> list[Pair]:
 
 def _panel_of(found: Mapping[str, Any]) -> FigurePanel:
     lines = [
-        Line(
+        CurveLine(
             Style(one["name"], one["short"], one["colour"], tuple(one["dash"])),
             Curve(np.array(one["mean"], np.float64), np.array(one["std"], np.float64)),
         )
@@ -160,7 +160,7 @@ def panel_in_words(panel: FigurePanel) -> str:
     return f"{panel.title}: {panel.unit}. {'; '.join(ends)}. Changes at sample: {changes}."
 
 
-def _traces(x: NDArray[np.int64], line: Line, in_legend: bool) -> list[Part]:
+def _traces(x: NDArray[np.int64], line: CurveLine, in_legend: bool) -> list[Part]:
     mean, std = line.curve.mean, line.curve.std
     drawn = ~np.isnan(mean)
     x, mean, std = x[drawn], mean[drawn], std[drawn]
@@ -209,7 +209,7 @@ def printed_panels(panels: Sequence[Pair]) -> Any:
     return figure
 
 
-def _draw(chart: Any, x: NDArray[np.int64], line: Line) -> None:
+def _draw(chart: Any, x: NDArray[np.int64], line: CurveLine) -> None:
     mean, std = line.curve.mean, line.curve.std
     # Matplotlib counts dashes in line widths.
     dashes = (0, tuple(length / 2 for length in line.style.dash)) if line.style.dash else "-"

@@ -73,7 +73,7 @@ class Picture:
         return [str(label) for label in np.unique(self.labels)]
 
     def header(self, learners: Sequence[str], put: Callable[[ArrayLike | None, str], Any]) -> dict[str, Any]:
-        """Return the picture as JSON values; `put` stores an array and returns its reference."""
+        """Return the picture as JSON values; `put` stores an array (n,) and returns its reference."""
         classes = np.unique(self.labels)
 
         def codes(labels: NDArray) -> NDArray[np.integer]:

@@ -47,7 +47,7 @@ def tour_stops(run: PlayerRun) -> list[Stop]:
             f"A small device has learned two spoken words. Then {what}: from sample {change:,} on, what it learned is "
             f"wrong. A learner that never learns again falls from **{before:.0%}** right answers to **{after:.0%}**, "
             "and stays there. This is concept drift.",
-            accuracy_figure(run, (STILL,), change),
+            tour_accuracy_figure(run, (STILL,), change),
             f"Accuracy of the static kNN: {before:.0%} before the change at sample {change:,}, {after:.0%} after it.",
         ),
         Stop(
@@ -56,7 +56,7 @@ def tour_stops(run: PlayerRun) -> list[Stop]:
             f"something has changed, drops **{lost} of its {held}** stored samples, all older than the "
             f"change, and learns from its mistakes. After **{found.recovery:.0f}** samples it is nearly as good as "
             "before.",
-            accuracy_figure(run, (STILL, LEARNS), change, alarm),
+            tour_accuracy_figure(run, (STILL, LEARNS), change, alarm),
             f"Accuracy of Hybrid and of the static kNN. Hybrid raises an alarm at sample {alarm:,} and recovers "
             f"{found.recovery:.0f} samples after the change.",
         ),
@@ -76,7 +76,7 @@ def tour_stops(run: PlayerRun) -> list[Stop]:
     ]
 
 
-def accuracy_figure(run: PlayerRun, learners: Sequence[str], change: int, alarm: int | None = None) -> Any:
+def tour_accuracy_figure(run: PlayerRun, learners: Sequence[str], change: int, alarm: int | None = None) -> Any:
     """Return a Plotly chart of the accuracy of some learners, with the change and an alarm marked."""
     accuracy = run.panels[0]
     data: list[Part] = []

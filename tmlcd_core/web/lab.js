@@ -140,7 +140,7 @@ async function start() {
   module = await compile(await bytes(find("wasm").textContent));
   pool = makePool(page.pool, await bytes(find("features").textContent));
   for (const part of document.querySelectorAll("fieldset")) part.disabled = false;
-  find("more").open = innerWidth > 700;
+  find("more").open = innerWidth > 700 && self === top; // in a frame and on a phone the charts come first
   controls();
   find("command").textContent = command();
   say("Move a slider: the run is computed in this page.");

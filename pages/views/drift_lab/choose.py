@@ -17,6 +17,7 @@ from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments import VARIANTS, Experiment
 from tmlcd_core.experiments.experiment import PACK
 from tmlcd_core.experiments.link import (
+    EXTRACTOR_FIELD,
     FOLDER,
     NAMES,
     OLD_LABELS,
@@ -29,7 +30,7 @@ from tmlcd_core.experiments.link import (
     value_of,
 )
 from tmlcd_core.experiments.variants import CODE
-from tmlcd_core.features import EFFECTS
+from tmlcd_core.features import EFFECTS, EXTRACTORS
 from tmlcd_core.learners import LEARNERS, PAPER
 from tmlcd_core.start import START
 from tmlcd_core.streams import DRIFTS
@@ -98,6 +99,7 @@ def choose() -> Chosen:
         own = _recorded(data, asked) if recorded else _data(data, asked)
         if not recorded:
             _when(data, asked)
+            _features(data, asked)
         _supervision(asked)
         _who(asked)
         ordered = ("order", "initial", "samples") if data in (FOLDER, UPLOAD) else ()
@@ -306,7 +308,7 @@ def _when(data: str, asked: Asked) -> None:
         asked["begins"], asked["over"] = [str(begins)], [str(lasts)]
         if not DRIFTS[asked["drift"][0]].disturbs:
             return
-        kind = feature_pool_of(asked["folder"][0], (), (), None).kind if "folder" in asked else _medium(data)
+        kind = _kind(data, asked)
         fitting = [name for name, effect in EFFECTS.items() if effect.kind == kind]
         effects = [VERY_NOISY, *fitting] if data == SPEECH else fitting
         effect = checked(st.selectbox, "Noise", effects, key="effect", help=_explained(effects))
@@ -315,6 +317,24 @@ def _when(data: str, asked: Asked) -> None:
         if effect != VERY_NOISY:
             strength = checked(st.slider, "Strength (%)", 0, 100, 100, 5, key="strength", help="100 = full effect.")
             asked["strength"] = [str(strength)]
+
+
+def _kind(data: str, asked: Asked) -> str:
+    """Return the kind of data, of a folder too: "audio", "image" or "vector"."""
+    return feature_pool_of(asked["folder"][0], (), (), None).kind if "folder" in asked else _medium(data)
+
+
+def _features(data: str, asked: Asked) -> None:
+    """Choose the feature extractor; only sound has a choice."""
+    kind = _kind(data, asked)
+    if kind == "audio":
+        with st.sidebar.expander("Features", icon=":material/graphic_eq:"):
+            name = chosen(
+                st.selectbox, "Extractor", EXTRACTORS, key=EXTRACTOR_FIELD,
+                help="What turns a recording into numbers: one filter of a network for photographs (715 numbers), or a "
+                "network that was trained on speech (96 numbers). The first run computes them, about 20 ms each.",
+            )  # fmt: skip
+        asked[EXTRACTOR_FIELD] = [name]
 
 
 def _explained(effects: list[str]) -> str:

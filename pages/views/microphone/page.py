@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.shell.url_widgets import as_text
-from pages.views.microphone import sources
+from pages.views.microphone import class_view, sources
 from pages.views.microphone.save_load import save_and_load
 from pages.views.microphone.settings import settings
 from pages.views.microphone.step_state import AlarmMessage
@@ -29,7 +29,10 @@ def show() -> None:
     """Draw everything below the title."""
     warming()
     st.html(CSS)
-    tab = current_tab()
+    if (lesson := class_view.led()) is not None:
+        class_view.teach_class(lesson)
+        return
+    tab = class_view.follow(current_tab())
     if NEXT in st.session_state:
         st.session_state[STEP] = st.session_state.pop(NEXT)
     elif STEP not in st.session_state:  # reloaded, or back from another page
@@ -38,6 +41,7 @@ def show() -> None:
     sources.take_in(tab, st.session_state[STEP] == TEACH)
     with tab.exclusive():
         draw(tab)
+        class_view.tell(tab)
     save_tab(tab)
 
 
@@ -52,6 +56,7 @@ def warming() -> threading.Thread:
 def draw(tab: TabState) -> None:
     """Draw the sidebar and the chosen step; hold the session's lock."""
     with st.sidebar:
+        class_view.start_or_join(tab)
         save_and_load(tab)
         settings(tab)
     with st.container(key="mic-steps"):
