@@ -187,7 +187,7 @@ class Run:
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
         self.stream = experiment.stream()
-        self.change = self.stream.changes[0]
+        self.change = (*self.stream.changes, len(self.stream))[0]
         self.learners = experiment.run_stream(self.stream).learners
 
     def right(self, name: str, start: int | None = None, stop: int | None = None) -> float:
@@ -436,6 +436,28 @@ def test_labels_that_come_late():
         "size_late": str(later.learners["cit"].trace.sizes[-1]),
         "size_once": str(once.learners["cit"].trace.sizes[-1]),
     }
+
+
+def test_photographs_against_speech():
+    speech = run_of("networks-1")
+    photos = Run(replace(speech.experiment, extractor={}))
+    assert dict(speech.experiment.extractor) == {"name": "speech"} and photos.experiment.extractor == ()
+    share, other = (run.metric("cit", "accuracy") for run in (speech, photos))
+    answer = "0" if share - other < -0.05 else "1" if share - other < 0.05 else "2"
+    assert said("networks-1") == (
+        answer,
+        {answer: f"{percent(share)} with the network, {percent(other)} with the filter"},
+        {
+            "speech": percent(share),
+            "photos": percent(other),
+            "points": f"{100 * (share - other):+.1f}",
+            "speech_numbers": "96",
+            "photos_numbers": "715",
+            "speech_bytes": f"{speech.metric('cit', 'largest_bytes'):,}",
+            "photos_bytes": f"{photos.metric('cit', 'largest_bytes'):,}",
+        },
+    )
+    assert answer == "2" and speech.stream.X.shape[1] == 96 and photos.stream.X.shape[1] == 715
 
 
 def test_fit_it_on_the_chip():
