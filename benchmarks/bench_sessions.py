@@ -18,6 +18,7 @@ from tmlcd_core import Experiment
 SESSIONS = 30
 ROUNDS = 3
 THINKING = 5.0  # s at most between two clicks of a visitor
+PAUSE = 5.0  # s between two clicks of a busy visitor, for the number of sessions per core
 SETTLE = 3.0  # s after the last answer, before memory is read
 FORGET = 140  # s until the server has dropped a disconnected session (Streamlit's limit is 120 s)
 OWN_LAB = {"data": "points", "per_class": 150, "train": 20}
@@ -113,8 +114,12 @@ async def measure(address: str, server: Any) -> None:
             again[page.url] += await at_once(visitors, page.url)
         spent = processor_seconds(server) - processor
         table(f"all {SESSIONS} click at once (load of this machine {os.getloadavg()[0]:.1f})", again)
-        print(f"processor time per response: {1000 * spent / (ROUNDS * SESSIONS * len(PAGES)):.0f} ms on average")
-        await check_isolation(visitors)
+        each = spent / (ROUNDS * SESSIONS * len(PAGES))
+        print(f"processor time per response: {1000 * each:.0f} ms on average")
+        print(f"sessions per core: {0.5 * PAUSE / each:.0f}, each with a click every {PAUSE:g} s, at half load")
+        await check_isolation(
+            [await stack.enter_async_context(Visitor(address)) for _ in range(SESSIONS)]
+        )  # new sessions
         print(f"isolation: {SESSIONS} seeds and thresholds, each session got its own run")
         await asyncio.sleep(SETTLE)
         during = held(server)

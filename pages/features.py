@@ -7,10 +7,12 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from pages.shell.url_widgets import checked, faults_as_messages
+from pages.shell.url_widgets import checked, chosen, faults_as_messages
 from pages.views.features.input_picker import Medium, pick_input
-from tmlcd_core.features import EFFECTS, Extractor, make_clip
+from pages.views.features.network import show_network
+from tmlcd_core.features import EFFECTS, EXTRACTORS, Extractor, make_clip
 from tmlcd_core.features.extractor import PAPER_FILTER
+from tmlcd_core.features.speech_extractor import PAPER_NAME
 from tmlcd_core.viz import features as viz
 from tmlcd_core.viz.medium import wav
 
@@ -18,6 +20,7 @@ NOTHING, DRIFT, OTHER, SLOW = "Nothing", "A drift at the source", "Another filte
 RATE, SLOW_RATE, SLOW_WINDOW = 22_050, 4_410, 128  # Hz, Hz, samples (paper, Secs. 7.3 and 8)
 FILTERS = tuple(viz.filter_name(number) for number in range(64))
 RIVAL = 45  # highest mean activation before the max-pool
+NETWORK_SIZES = "25,600 → 32 × 157 → 96"  # of the network trained on speech
 CARDS = 3  # per row
 AUDIO_WIDTH = 260  # px: two players fit beside the sizes
 CONFIG = {"displaylogo": False, "displayModeBar": False}
@@ -121,14 +124,18 @@ st.title("From sound to features")
 with st.sidebar:
     medium = pick_input()
     starts = [Start(medium.data, Extractor(), "original")]
+    name = PAPER_NAME
+    if medium.is_sound:
+        told = "One filter of a network for photographs, as in the paper, or a network that was trained on speech."
+        name = chosen(st.selectbox, "Extractor", EXTRACTORS, key="extractor", help=told)
     with faults_as_messages():
-        starts = choose_starts(medium)
+        starts = choose_starts(medium) if name == PAPER_NAME else starts
 
 heard = [starts[0], *(start for start in starts[1:] if not np.array_equal(start.medium, starts[0].medium))]
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
     with st.container(width="content", gap="xxsmall"):
         for size in dict.fromkeys(viz.sizes(start.extractor, start.medium.shape) for start in starts):
-            st.markdown(f"**{size}** numbers. {medium.remark}")
+            st.markdown(f"**{size if name == PAPER_NAME else NETWORK_SIZES}** numbers. {medium.remark}")
     with st.container(width="content", horizontal=True):
         for start in heard if medium.is_sound else ():
             with st.container(width=AUDIO_WIDTH, gap="xxsmall"):
@@ -138,4 +145,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
 alike = b"" if medium.alike is None else medium.alike.tobytes()
 text = "\n".join([hashlib.sha256(alike).hexdigest(), *(start.key() for start in starts)])
 with faults_as_messages():
-    show_steps(text, starts, medium)
+    if name == PAPER_NAME:
+        show_steps(text, starts, medium)
+    else:
+        show_network(medium.data, RATE)

@@ -32,6 +32,7 @@ from tmlcd_core.live import (
 from tmlcd_core.live.drifts import spoken_for
 from tmlcd_core.live.expectations import measured
 from tmlcd_core.live.project import leave_one_out
+from tmlcd_core.live.state import LiveLearner
 from tmlcd_core.mcu.device import make
 from tmlcd_core.viz.live import curves_in_words, live_figure, thumbnail
 
@@ -391,6 +392,43 @@ def test_the_false_alarm_promise_holds_for_the_test_itself():
     assert alarms / 600 < settings.false_alarms + 3 * np.sqrt(0.05 * 0.95 / 600)
     assert settings.false_alarm_rate() <= settings.false_alarms
     assert settings.false_alarm_rate(0.99) < 0.01
+
+
+def test_an_answer_costs_the_same_work_in_a_long_session(monkeypatch):
+    """One vector, one vote and one step of each learner, and no replay: also for an answer that is not judged."""
+    session, rng = taught()
+    run(session, rng, [session.words[i % 3] for i in range(60)])
+    vectors, replays, steps = [], [], []
+    transform, begin, judge = type(session.voice).transform, LiveLearner.__init__, LiveLearner.judge
+    monkeypatch.setattr(
+        type(session.voice), "transform", lambda self, takes: vectors.append(len(takes)) or transform(self, takes)
+    )
+    monkeypatch.setattr(LiveLearner, "__init__", lambda *args, **more: replays.append(1) or begin(*args, **more))
+    monkeypatch.setattr(LiveLearner, "judge", lambda *args: steps.append(1) or judge(*args))
+    session.judge(session.say(take_of("low", rng)).id, "low")
+    session.drop(session.say(take_of("low", rng)).id)  # an unknown sound, which is forgotten
+    session.judge(session.say(take_of("rise", rng)).id, "rise")
+    assert vectors == [1, 1, 1] and replays == [] and len(steps) == 2 * len(session.learners)
+
+
+def test_an_answer_is_judged_again_as_if_it_had_always_been_so():
+    session, rng = taught()
+    run(session, rng, [session.words[i % 3] for i in range(20)])
+    answer = session.say(take_of("low", rng)).id
+    session.judge(answer, "rise")
+    outcome = session.judge_again(answer, "low")
+    opened = LiveSession.open(session.save())
+    opened.curves()
+    assert outcome == opened._outcomes[answer] and session.labels()[answer] == "low"
+    assert all(verdict.right for verdict in outcome.verdicts.values())
+    assert all(np.array_equal(session.stored(n), opened.stored(n)) for n in session.learners)
+
+
+def test_another_speaker_is_no_drift_for_the_speech_network():
+    session, rng = taught()
+    run(session, rng, [session.words[i % 3] for i in range(14)])
+    session.extractor = "speech"  # only the table is looked up
+    assert "another speaker is no drift" in session.begin_drift("speaker").expectation
 
 
 def test_h_is_that_of_calibrate_threshold():

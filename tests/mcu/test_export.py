@@ -89,7 +89,7 @@ def test_the_zip_holds_what_it_needs_and_no_more(sound_model):
     named = set(re.findall(r"[a-z_]+\.c\b", firmware.files["Makefile"]))
     assert named == sources  # every source is compiled, and every compiled source is there
     included = set().union(*(re.findall(r'#include "(.+)"', text) for text in firmware.files.values()))
-    assert included == {name for name in sound if name.endswith(".h")}
+    assert included == {Path(name).name for name in sound if name.endswith(".h")}
 
 
 def test_nothing_is_left_to_fill_in(sound_model):

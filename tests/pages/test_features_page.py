@@ -16,8 +16,9 @@ from streamlit.testing.v1 import AppTest
 from pages.shell.navigation import PAGES
 from pages.views.features import input_picker as choice
 from tmlcd_core.errors import DataError
-from tmlcd_core.features import EFFECTS, Extractor, load_image, load_stem, make_clip
+from tmlcd_core.features import EFFECTS, Extractor, SpeechExtractor, load_image, load_stem, make_clip
 from tmlcd_core.viz import features as viz
+from tmlcd_core.viz import network_steps
 from tmlcd_core.viz.medium import wav
 
 ROOT = Path(__file__).parents[2]
@@ -296,3 +297,23 @@ def test_a_first_visit_loads_neither_torch_nor_librosa():
     loaded = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     assert "plotly" in loaded
     assert not {"torch", "torchvision", "librosa", "river", "espeakng_loader"} & set(loaded)
+
+
+def test_the_layers_of_the_network_trained_on_speech():
+    at = open_page(extractor="speech", layer="20")
+    assert not at.exception and not at.error and at.slider(key="layer").value == 20
+    said = words(at)
+    assert "25,600 → 32 × 157 → 96" in said and "**2 Mel spectrogram** · 32 × 157" in said
+    assert "Layer 20 of 20: 96 channels of 1 × 11" in said
+    assert len(at.get("plotly_chart")) == 4
+
+
+def test_the_mosaic_shows_every_channel_once_and_the_vector_is_the_extractors():
+    clip = make_clip(CLIP, 22_050, 16_000)
+    way = network_steps.network_way(clip)
+    assert np.array_equal(way.features, SpeechExtractor().transform(clip)[0])
+    channels = np.arange(20, dtype=np.float32)[:, None, None] * np.ones((1, 5, 3), np.float32)
+    channels[:, 0, 0] += 100  # the brightest cell of each: first in time, lowest frequency
+    shown = network_steps.mosaic(channels)
+    assert (shown == 1).sum() == len(channels)
+    assert shown[-3, 0] == 1, "the first channel is at the top left, with low frequencies at its bottom"

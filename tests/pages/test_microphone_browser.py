@@ -271,6 +271,11 @@ def test_the_microphone_is_given_back_when_it_goes_and_when_the_page_is_left(ser
         listening(page)
         wishes = page.evaluate("window.wishes")
         assert wishes == {"echoCancellation": False, "noiseSuppression": False, "autoGainControl": False}
+        page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # another tab is in front
+        phase(page, "ready")
+        page.evaluate("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
+        listening(page)
         page.evaluate("stream.getTracks()[0].dispatchEvent(new Event('ended'))")
         page.get_by_text("The microphone was disconnected").wait_for()
         phase(page, "off")

@@ -81,21 +81,25 @@ def _device(options: argparse.Namespace) -> Iterator[tuple[str, Path | None]]:
 
 
 def _stream(path: Path, info: BoardInfo) -> list[tuple[int, Any]]:
-    """Labels and samples of a stream.bin."""
+    """Labels and samples of a stream.bin, whose format is in stream.h."""
     import numpy as np
 
-    kind, length = ("<f4", info.features) if info.front_end == 0 else ("<i2", info.sample_rate)
-    record = np.dtype([("label", "<i4"), ("sample", kind, (length,))])
     try:
         data = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}): give the --project that you flashed") from error
-    if not data or len(data) % record.itemsize:
-        raise DataError(
-            f"{path} has {len(data):,} bytes, not samples of {record.itemsize:,}: give the board's own project"
-        )
-    found = np.frombuffer(data, record)
-    return [(int(label), sample.copy()) for label, sample in zip(found["label"], found["sample"], strict=True)]
+    found, at = [], 0
+    while at < len(data):
+        label, at = int.from_bytes(data[at : at + 4], "little", signed=True), at + 4
+        kind, count = ("<f4", info.features) if info.front_end == 0 else ("<i2", info.sample_rate)
+        if info.front_end > 1:  # it hears words: the record has its length
+            count, at = int.from_bytes(data[at : at + 4], "little"), at + 4
+        size = count * np.dtype(kind).itemsize
+        if at + size > len(data):
+            raise DataError(f"{path} ends inside a sample: give the --project that you flashed")
+        found.append((label, np.frombuffer(data, kind, count, at).copy()))
+        at += size
+    return found
 
 
 def _follow(loop: BoardLoop, stream: list[tuple[int, Any]], options: argparse.Namespace) -> Iterator[list[Comparison]]:

@@ -6,6 +6,7 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from tmlcd_core.features.voice import BEST_VOICE
 from tmlcd_core.live.settings import LiveSettings
 from tmlcd_core.shipped_data import PLACE
 
@@ -17,6 +18,7 @@ UNLIKELY, LIKELY = 0.2, 0.5  # share of sessions with an alarm below which none,
 CYCLE = ("first", "second", "third")  # keys of the words that change places
 CONTRADICTS = "a new word contradicts nothing that was learned, and one error is enough to learn it"
 WHY = {"class-change": CONTRADICTS, "new-word": CONTRADICTS}  # reason for no alarm, by kind of drift
+ANY_VOICE = "the network knows the words in any voice, so that another speaker is no drift for it"
 FEW_ERRORS = "too few answers are wrong, and a learner that learns from every error soon has none"
 
 
@@ -66,7 +68,10 @@ def expect(session: LiveSession, event: dict[str, Any]) -> tuple[str, tuple[int,
     text = f"Measured in {row['sessions']} sessions with recorded voices ({measured()['words']} words, {takes} each): "
     text += "; ".join(_in_words(name, rates) for name, rates in found.items()) + "."
     if rare := [name.capitalize() for name, rates in found.items() if rates["alarms"] < UNLIKELY]:
-        text += f" No alarm is expected from {' and '.join(rare)}: {WHY.get(event['kind'], FEW_ERRORS)}."
+        why = WHY.get(event["kind"], FEW_ERRORS)
+        if (event["kind"], session.extractor) == ("speaker", BEST_VOICE):
+            why = ANY_VOICE
+        text += f" No alarm is expected from {' and '.join(rare)}: {why}."
     if session.settings != LiveSettings():
         text += " The figures are for the default settings; yours differ."
     first = max(found.values(), key=lambda rates: rates["alarms"])

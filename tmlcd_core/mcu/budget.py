@@ -32,7 +32,7 @@ CUSUM_STATE = 1232
 LEARNER_STATE = 8
 SETTINGS = 40
 TANDEM_STATE = 44
-SERIAL_STATE = 505  # frames received and sent, clock rates
+SERIAL_STATE = 521  # frames received and sent, clock rates, place in the flash
 SPECTROGRAM_STATE = {"paper": 4, "compact": 4, "streamed": 16}
 # Distance to each sample of T and its rank; for float32 an approximate and an exact distance.
 DISTANCE_BYTES = {"float32": 14, "int16": 10, "uint8": 6}

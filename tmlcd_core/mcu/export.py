@@ -39,10 +39,12 @@ from tmlcd_core.mcu.budget import (
     budget,
     flash_bytes,
     largest_store,
+    serial_bytes,
 )
 from tmlcd_core.mcu.check import Check, choose, make_check, make_word_check
 from tmlcd_core.mcu.front_ends import FRONT_ENDS, SHARED_SOURCES, lay_out
 from tmlcd_core.mcu.link import LEARNER_CODES
+from tmlcd_core.mcu.packaging import FAMILY, packaging
 from tmlcd_core.mcu.sound import Tables, as_int16, board_features, sound_tables
 from tmlcd_core.validation import one_of
 
@@ -85,9 +87,10 @@ CORE_FLAGS = {
 }
 # Some M7 (STM32F746) have single precision only; software doubles run on all of them.
 ANY_M7 = CORE_FLAGS["cortex-m7"].replace("fpv5-d16", "fpv5-sp-d16")
-SERIAL_SOURCES = ("protocol.c", "nucleo.c", "serial.c")
+SERIAL_SOURCES = ("protocol.c", "flash_store.c", "nucleo.c", "serial.c")
 ALWAYS = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "report.h", "report.c", "stream.h", "stream.c", "host.c",
-          "firmware.c", "board_io.h", "board_io.c", "startup.c", "protocol.h", "nucleo.h", *SERIAL_SOURCES)  # fmt: skip
+          "firmware.c", "board_io.h", "board_io.c", "startup.c", "protocol.h", "flash_store.h",
+          "nucleo.h", *SERIAL_SOURCES)  # fmt: skip
 FOR_KNN = ("knn.h", "knn.c", "learner.c")
 FOR_TANDEM = ("tandem.c",)
 SOUND_TABLES = {
@@ -198,7 +201,7 @@ class Firmware:
                 made.rename(root)
                 return root
             for name in self.contents():
-                (root / name).parent.mkdir(exist_ok=True)
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
             for name in self.contents():
                 (made / name).replace(root / name)
         return root
@@ -305,8 +308,9 @@ def export_firmware(
     for b in boards.values():
         files[f"boards/{b.name}.ld"] = _linker_script(b)
         files[f"boards/{b.name}.mk"] = _board_flags(b)
-    core = " ".join(sorted(f for f in files if f.endswith(".c") and f not in _NOT_CORE))
-    files["Makefile"] = _fill(_source("Makefile.in"), BOARD=device.name, BOARDS=" ".join(boards), CORE=core)
+    core = sorted(f for f in files if f.endswith(".c") and f not in _NOT_CORE)
+    files |= packaging(device, core, CORE_FLAGS[device.core])
+    files["Makefile"] = _fill(_source("Makefile.in"), BOARD=device.name, BOARDS=" ".join(boards), CORE=" ".join(core))
     files |= {name: _licence(name) for name in LICENCES}
     if isinstance(extractor, Extractor):
         files["STEM.md"] = resources.files("tmlcd_core.features").joinpath("STEM.md").read_text(encoding="utf-8")
@@ -329,17 +333,7 @@ def export_firmware(
     return firmware
 
 
-_NOT_CORE = {
-    "stream.c",
-    "report.c",
-    "host.c",
-    "firmware.c",
-    "board_io.c",
-    "startup.c",
-    "protocol.c",
-    "serial.c",
-    "nucleo.c",
-}
+_NOT_CORE = {"stream.c", "report.c", "host.c", "firmware.c", "board_io.c", "startup.c", *SERIAL_SOURCES}
 
 
 # -- the model -----------------------------------------------------------------------------------
@@ -743,7 +737,7 @@ def _board_flags(board: Board) -> str:
     machine = {"stm32f401": "netduinoplus2"}.get(board.name, "none")
     origin = f"FLASH_ORIGIN = 0x{board.flash_origin:08X}"
     flags = ANY_M7 if board.core == "cortex-m7" and board.name not in BOARDS else CORE_FLAGS[board.core]
-    family = {"stm32f401": "F4", "stm32f767": "F7", "stm32h743": "H7"}.get(board.name)
+    family = FAMILY.get(board.name)
     nucleo = f"-DTML_STM32{family} -DTML_BOARD='\"{board.name}\"'" if family else ""
     return f"CPU = {flags}\n{origin}\nQEMU_MACHINE = {machine}\nNUCLEO = {nucleo}\n"
 
@@ -780,6 +774,7 @@ def _readme(firmware: Firmware) -> str:
         RAM=f"{board.ram:,}",
         FLASH=f"{board.flash:,}",
         STATIC=f"{table.static:,}",
+        SERIAL=f"{serial_bytes(c):,}",
         SAMPLE="clip.wav" if c.vector is None else "vector.txt",
         LABEL=shlex.quote(labels[0]),
         STEM="; `STEM.md` is the licence of the filter's weights" if c.clips else "",

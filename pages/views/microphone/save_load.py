@@ -14,6 +14,7 @@ from tmlcd_core.mcu import BOARDS
 from tmlcd_core.viz.palette import styles
 
 OPEN, TURN = "mic:open", "mic:open:turn"
+FIRST_BOARD = "stm32f401"  # the smallest one, with room for the takes of a session
 MAX_MB = 20  # the server's upload limit; enough for MOST_TAKES recordings of two seconds
 
 
@@ -72,7 +73,8 @@ def stm32(tab: TabState) -> None:
     if session.missing():
         return
     looks = styles(session.learners)
-    titles = {board.title: board for board in BOARDS.values()}
+    boards = sorted(BOARDS.values(), key=lambda board: board.name != FIRST_BOARD)
+    titles = {board.title: board for board in boards}
     board = titles[st.selectbox("Board", list(titles), key="mic:board", help="Target board of the exported model.")]
     learner = st.selectbox(
         "Learner", session.learners, index=len(session.learners) - 1, key="mic:exported",

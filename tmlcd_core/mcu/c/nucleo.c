@@ -4,6 +4,7 @@
  * If the clock set-up fails (a phase-locked loop that does not start), the board goes on with its internal oscillator:
  * slower, but the serial line works, because its divider follows from the clock in use. */
 #include "nucleo.h"
+#include "flash_store.h"
 #include "protocol.h"
 
 #define REGISTER(address) (*(volatile uint32_t *)(uintptr_t)(address))
@@ -282,6 +283,121 @@ uint32_t board_cycles(void)
     int overflow = (REGISTER(SYSTICK_CTRL) >> 16) & 1; /* without a cycle counter (QEMU): 24 bits of the system timer */
     return overflow ? 0 : SYSTICK_LONGEST - left;
 }
+
+/* -- two sectors of the flash, for flash_store.c: the F4's and F7's have the same registers -- */
+
+#if defined(TML_STM32F4)
+#define SECTOR_NUMBER 6u
+#define SECTOR_SIZE 0x20000u
+#define SECTOR_ADDRESS 0x08040000u
+#elif defined(TML_STM32F7)
+#define SECTOR_NUMBER 10u
+#define SECTOR_SIZE 0x40000u
+#define SECTOR_ADDRESS 0x08180000u
+#endif
+
+#if defined(SECTOR_NUMBER)
+
+#define FLASH_KEYR (FLASH_ACR + 0x04)
+#define FLASH_SR (FLASH_ACR + 0x0C)
+#define FLASH_CR (FLASH_ACR + 0x10)
+#define BUSY (1u << 16)
+#define LOCKED (1u << 31)
+#define BY_WORDS (2u << 8)
+#define LONG_PATIENCE 100000000u /* erasing takes up to four seconds */
+
+extern uint32_t _sidata, _sdata, _edata; /* from the linker script */
+
+uint32_t flash_size(void)
+{
+    uintptr_t program = (uintptr_t)&_sidata + ((uintptr_t)&_edata - (uintptr_t)&_sdata);
+    return program <= SECTOR_ADDRESS ? SECTOR_SIZE : 0; /* the program must not reach the sectors */
+}
+
+const uint8_t *flash_sector(uint32_t sector)
+{
+    return (const uint8_t *)(uintptr_t)(SECTOR_ADDRESS + sector * SECTOR_SIZE);
+}
+
+static int flash_command(uint32_t command)
+{
+    if (REGISTER(FLASH_CR) & LOCKED) {
+        REGISTER(FLASH_KEYR) = 0x45670123u;
+        REGISTER(FLASH_KEYR) = 0xCDEF89ABu;
+    }
+    REGISTER(FLASH_SR) = 0xF2u; /* clear old errors */
+    REGISTER(FLASH_CR) = command | BY_WORDS;
+    return !(REGISTER(FLASH_CR) & LOCKED);
+}
+
+static int flash_done(void)
+{
+    uint32_t i = 0;
+    while (i < LONG_PATIENCE && (REGISTER(FLASH_SR) & BUSY)) {
+        i++;
+    }
+    return i < LONG_PATIENCE;
+}
+
+int flash_erase(uint32_t sector)
+{
+    if (!flash_command(2u | (SECTOR_NUMBER + sector) << 3)) {
+        return 0;
+    }
+    REGISTER(FLASH_CR) |= 1u << 16; /* start */
+    int done = flash_done();
+    REGISTER(FLASH_CR) = LOCKED;
+    const volatile uint8_t *flash = flash_sector(sector);
+    for (uint32_t i = 0; done && i < SECTOR_SIZE; i++) {
+        done = flash[i] == 0xFF;
+    }
+    return done;
+}
+
+int flash_write(uint32_t sector, uint32_t at, const void *bytes, uint32_t count)
+{
+    const uint8_t *from = bytes;
+    uintptr_t to = (uintptr_t)flash_sector(sector) + at;
+    int done = flash_command(1u);
+    for (uint32_t i = 0; done && i < count; i += 4) {
+        uint32_t word = from[i] | (uint32_t)from[i + 1] << 8 | (uint32_t)from[i + 2] << 16 | (uint32_t)from[i + 3] << 24;
+        REGISTER(to + i) = word;
+        __asm__ volatile("dsb" ::: "memory");
+        done = flash_done() && REGISTER(to + i) == word;
+    }
+    REGISTER(FLASH_CR) = LOCKED;
+    return done;
+}
+
+#else /* the H7 writes 32 bytes at a time and stops at a torn write: not supported */
+
+uint32_t flash_size(void)
+{
+    return 0;
+}
+
+const uint8_t *flash_sector(uint32_t sector)
+{
+    (void)sector;
+    return 0;
+}
+
+int flash_erase(uint32_t sector)
+{
+    (void)sector;
+    return 0;
+}
+
+int flash_write(uint32_t sector, uint32_t at, const void *bytes, uint32_t count)
+{
+    (void)sector;
+    (void)at;
+    (void)bytes;
+    (void)count;
+    return 0;
+}
+
+#endif
 
 /* startup.c fills the stack with this pattern. */
 uint32_t board_stack(void)

@@ -279,6 +279,7 @@ static void handle(uint8_t type, const uint8_t *payload, uint32_t size)
     case 'c':
         copy(&settings, payload, sizeof settings);
         put8((uint32_t)tml_configure(&settings));
+        board_learned(0, TML_UNKNOWN, 0);
         break;
     case 'r':
         tml_reset();
@@ -306,7 +307,12 @@ static void handle(uint8_t type, const uint8_t *payload, uint32_t size)
         observe((int32_t)get(payload, 4));
         break;
     case 't':
-        put8((uint32_t)tml_teach(sample, (int32_t)get(payload, 4)));
+        if (tml_teach(sample, (int32_t)get(payload, 4))) {
+            board_learned(sample, (int32_t)get(payload, 4), 0);
+            put8(1);
+        } else {
+            put8(0);
+        }
         break;
     case 'm':
         put_memory(payload[0], get(payload + 1, 4));

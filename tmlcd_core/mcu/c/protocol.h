@@ -32,6 +32,10 @@
 
 #include "tmlcd.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TML_PROTOCOL_VERSION 1
 #define TML_PAYLOAD 240
 
@@ -48,6 +52,11 @@ uint32_t board_cycles(void);       /* cycles since then; 0 if unknown */
 uint32_t board_stack(void);        /* deepest use of the stack so far, in bytes; 0 if unknown */
 uint32_t board_clock(void);        /* clock of the core in Hz */
 const char *board_name(void);
-void board_learned(const float *x, int32_t label, const tml_step *step); /* after each request `o` */
+void board_learned(const float *x, int32_t label, const tml_step *step); /* after each
+    request: o; t (step is 0); c and r (x and step are 0) */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

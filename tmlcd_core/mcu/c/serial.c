@@ -1,18 +1,30 @@
-/* The program on a Nucleo board: the learner on the serial line of its USB connector. */
-#include "protocol.h"
+/* The program on a Nucleo board: the learner on the serial line of its USB connector. It saves its state to flash, and
+ * starts with it again; hold the button at the start to begin with the exported samples. */
+#include "flash_store.h"
 #include "nucleo.h"
+#include "protocol.h"
+
+static int can_save; /* 0 if there is no flash, as under QEMU */
 
 void board_learned(const float *x, int32_t label, const tml_step *step)
 {
-    (void)x;
-    (void)label;
     board_led(step != 0 && step->alarm);
+    if (can_save && x == 0) {
+        can_save = tml_save_all();
+    } else if (can_save && (step == 0 || step->prediction != TML_REFUSED)) {
+        can_save = tml_save(x, label, step == 0);
+    }
 }
 
 int main(void)
 {
     nucleo_start();
-    tml_reset();
+    if (board_button() || !tml_restore()) {
+        tml_reset();
+        can_save = flash_size() > 0 && tml_save_all();
+    } else {
+        can_save = 1;
+    }
     tml_link_start();
     for (;;) {
         uint8_t byte;
