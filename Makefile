@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: run classroom test test-slow notebooks notebooks-refresh firmware-test arm-tools lint bench screenshots browser emulator \
-	lock check capymoa-test forgetting docs clean
+	lock check capymoa-test forgetting equal-bytes docs clean
 
 run: $(VENV)/.run
 	$(BIN)/python -m pages.shell.serve
@@ -66,6 +66,11 @@ lock: $(VENV)/bin/python
 forgetting: $(VENV)/.dev
 	$(BIN)/python -m tmlcd_core forgetting --out results/forgetting
 	cp results/forgetting/forgetting.json data/paper/
+
+# Tandem beside the other learners with the same bytes; the Paper page and notebook 9 show its result.
+equal-bytes: $(VENV)/.dev
+	$(BIN)/python -m tmlcd_core equal-bytes --out results/equal-bytes
+	cp results/equal-bytes/equal_bytes.json data/
 
 # The documentation as a static site in build/site.
 docs: $(VENV)/.dev

@@ -3,7 +3,7 @@
 python -m benchmarks.tune_tandem            # the table of docs/tandem.md; the reporting half is not touched
 
 A variant is the compiled module with some of its lines replaced. Accuracy over all samples and in the 100 samples after
-a change, mean over λ = 2, 3, 5 and the six scenarios of `bench_tandem`, for both budgets; "clouds" are overlapping
+a change, mean over λ = 2, 3, 5 and the six scenarios of `tmlcd equal-bytes`, for both budgets; "clouds" are overlapping
 Gaussian classes with 2 features that swap, with a budget of 100·λ; "calm" is their first half.
 """
 
@@ -18,10 +18,11 @@ from types import ModuleType
 
 import numpy as np
 
-from benchmarks.bench_tandem import PER_CLASS, SCENARIOS, SMALL, hands
+from benchmarks.bench_tandem import PER_CLASS, SMALL
 from benchmarks.tune_speech import TUNING
 from tmlcd_core import Experiment, Tandem
 from tmlcd_core.learners import tandem, tandem_kernels
+from tmlcd_core.paper.equal_bytes import SCENARIOS, hands
 
 SAMPLES = 600  # of each class in a stream
 CLASSES = (2, 3, 5)

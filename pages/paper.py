@@ -8,13 +8,13 @@ from pages.shell.background_command import BackgroundCommand
 from pages.shell.start_options import start_options
 from pages.shell.url_widgets import as_text, checked, faults_as_messages
 from pages.shell.visitor import is_local_visitor
-from pages.views.paper import claims, forgetting, table_1
+from pages.views.paper import claims, equal_bytes, forgetting, table_1
 from pages.views.paper.findings import show_findings
 from tmlcd_core.shipped_data import PLACE
 from tmlcd_core.viz.paper import chart, from_json, panel_in_words
 
 SHIPPED = PLACE / "paper" / "reproduction.json"
-TABS = [claims.TAB, table_1.TAB, "Figures", forgetting.TAB, "Run it"]
+TABS = [claims.TAB, table_1.TAB, "Figures", forgetting.TAB, equal_bytes.TAB, "Run it"]
 COLUMNS = {"As printed": "", "As the authors' code runs": "_code"}  # of the curves
 FIGURES = {"The three learners and NN-FC1": "algorithms", "What a small memory and a low rate cost": "approximation"}
 
@@ -49,7 +49,7 @@ st.caption(
 show_findings(found)
 
 # Only the open tab is drawn; the address names it.
-of_claims, of_table, of_figures, of_forgetting, again = st.tabs(TABS, key="tab", bind="query-params")
+of_claims, of_table, of_figures, of_forgetting, of_bytes, again = st.tabs(TABS, key="tab", bind="query-params")
 if of_claims.open:
     with of_claims:
         claims.show_claims(found)
@@ -66,6 +66,9 @@ if of_figures.open:
 if of_forgetting.open:
     with of_forgetting, faults_as_messages():
         forgetting.show_forgetting()
+if of_bytes.open:
+    with of_bytes, faults_as_messages():
+        equal_bytes.show_equal_bytes()
 if again.open:
     with again, faults_as_messages():
         if is_local_visitor() or start_options().reproduce:

@@ -16,9 +16,14 @@ def presenter_style() -> str:
     return f"@scope (:root:not(:has(.st-key-{PRESENTER} input:not(:checked)))) {{ {style} }}"
 
 
+def presenting() -> bool:
+    """Return whether the address or session asks for the presenter view."""
+    return bool(st.session_state.get(PRESENTER, st.query_params.get(PRESENTER) == "true"))
+
+
 def presenter_view() -> None:
     """Apply large type and hide the sidebar if the address or session asks for it; call before drawing the page."""
-    if st.session_state.get(PRESENTER, st.query_params.get(PRESENTER) == "true"):
+    if presenting():
         st.set_page_config(initial_sidebar_state="collapsed")
         st.html(STYLE)
 

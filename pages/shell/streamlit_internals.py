@@ -1,5 +1,7 @@
 """Undocumented Streamlit APIs used by the app: check them first when Streamlit is updated."""
 
+from collections.abc import Mapping, Sequence
+
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.file_util import get_static_dir
 from streamlit.runtime import get_instance
@@ -23,6 +25,7 @@ __all__ = [
     "ignore_pages_folder",
     "is_empty",
     "main",
+    "write_address",
 ]
 
 
@@ -51,3 +54,22 @@ def is_empty() -> bool:
     """True if no visitor is there, nor has left a moment ago."""
     manager = get_instance()._session_mgr
     return not manager.list_active_sessions() and not manager._session_storage.list()  # type: ignore[attr-defined]
+
+
+def write_address(values: Mapping[str, Sequence[str]]) -> None:
+    """Set query parameters, also those bound to widgets; an empty sequence removes one.
+
+    Streamlit writes the value of a bound widget itself, but if code has set it, only once the widget is on the screen:
+    not in a closed expander.
+    """
+    context = get_script_run_ctx()
+    if context is None:
+        return
+    with context.session_state.query_params() as address:
+        for name, texts in values.items():
+            address._query_params.pop(name, None)
+            address._initial_query_params.pop(name, None)
+            if texts:
+                address._query_params[name] = list(texts) if len(texts) > 1 else texts[0]
+                address._initial_query_params[name] = list(texts)
+        address._send_query_param_msg()

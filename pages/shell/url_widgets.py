@@ -9,6 +9,7 @@ import streamlit as st
 
 from tmlcd_core.errors import TmlcdError
 
+NEVER_DRAWN = object()
 ARRIVED, SHOWN = "page arrived", "page shown"
 WORD_JOINER = "\u2060"  # invisible, prevents a line break
 LINK_PARTS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)  # where to break up Markdown autolinks
@@ -20,6 +21,7 @@ def checked(widget: Callable[..., Any], label: str, *args: Any, key: str, **opti
     If a link contains an invalid value, the widget shows the default and a toast reports it.
     """
     drop_endless(widget, key)
+    st.session_state[f"usual:{key}"] = _usual(widget.__name__, args, options)
     asked = st.query_params.get_all(key)
     value = widget(label, *args, key=key, bind="query-params", persist_state="session", **options)
     value = limited(value, *args, free=bool(options.get("accept_new_options")))
@@ -51,6 +53,7 @@ def chosen(
     """
     many = widget is st.multiselect
     usual: Any = list(default) if many else next(iter(options))
+    st.session_state[f"usual:{key}"] = usual
     asked = st.query_params.get_all(key)
     written = f"address:{key}"
     followed = st.session_state.get(written, [])
@@ -66,7 +69,7 @@ def chosen(
             st.toast(notice, icon=":material/link_off:", duration="long")
     if key in st.session_state and not many and st.session_state[key] not in options:
         st.session_state[key] = usual  # no longer offered
-    if many and key not in st.session_state:
+    if key not in st.session_state:
         st.session_state[key] = usual
     value = widget(label, list(options), key=key, format_func=options.__getitem__, persist_state="session", **shown)
     wanted = [] if value == usual else list(value) if many else [value]
@@ -77,6 +80,24 @@ def chosen(
             st.query_params.pop(key, None)
     st.session_state[written] = wanted
     return value
+
+
+def usual_value(key: str) -> Any:
+    """Return the default value of the widget with this key; `NEVER_DRAWN` if this session has not shown it."""
+    return st.session_state.get(f"usual:{key}", NEVER_DRAWN)
+
+
+def _usual(kind: str, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """Default value of a Streamlit widget of this kind with these arguments."""
+    if "value" in options:
+        return options["value"]
+    if kind in ("slider", "number_input"):
+        return args[2] if len(args) > 2 else None
+    if kind == "multiselect":
+        return []
+    if kind in ("selectbox", "select_slider"):
+        return args[0][0]
+    return args[0] if args else ""
 
 
 def note_arrival(page: str) -> None:
@@ -101,6 +122,8 @@ def drop_endless(widget: Callable[..., Any], key: str) -> None:
 
 def limited(value: Any, *args: Any, free: bool = False) -> Any:
     """Return the value limited to the widget's range, which only the browser enforces; `free` allows new options."""
+    if value is None:  # an empty field
+        return None
     if args and isinstance(args[0], list | tuple):
         if isinstance(value, list):
             return [one for one in value if free or one in args[0]]
@@ -116,6 +139,8 @@ def says(asked: list[str], value: Any) -> bool:
     if isinstance(value, list):
         return [text for text in asked if text] == value
     text = asked[-1]
+    if value is None:
+        return text in ("", "0")
     if isinstance(value, bool):
         return text.lower() == str(value).lower()
     try:

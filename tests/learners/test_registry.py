@@ -9,7 +9,7 @@ from tmlcd_core import ConfigError
 from tmlcd_core.learners import LEARNERS, RiverLearner
 from tmlcd_core.learners.registry import make_learner
 
-NOT_KNN = {"svm", "nn-fc1", "nn-fc1-static", "nn-fc1-centred"}
+NOT_KNN = {"svm", "nn-fc1", "nn-fc1-static", "nn-fc1-centred", "river-softmax", "river-tree", "river-forest"}
 TINY = ("cit", "active", "hybrid", "static", "condensed", "incremental", "window")
 
 

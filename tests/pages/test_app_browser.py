@@ -20,7 +20,10 @@ if shutil.which("chromium") is None:
 WAIT = 60_000  # ms; a limit for a loaded machine, not an expectation
 LOCAL = {"127.0.0.1", "localhost"}
 # Opened by a deep link, Streamlit's client first asks whether the app is mounted under the page's own path.
-PROBE = re.compile(r"^http://127\.0\.0\.1:\d+/[a-z0-9-]+/_stcore/(health|host-config)$")
+# Streamlit removes the picture and the sound of a sample when the next sample is shown, perhaps while they are loading.
+PROBE = re.compile(
+    r"^http://127\.0\.0\.1:\d+/([a-z0-9-]+/_stcore/(health|host-config)|media/[0-9a-f]+\.(jpg|png|wav))$"
+)
 
 
 @pytest.fixture(scope="module")

@@ -125,7 +125,7 @@ def test_a_sound_and_its_neighbours_can_be_heard(server, visit):  # noqa: F811
 def test_twenty_runs_with_bands_and_a_cancel_that_works(server, visit):  # noqa: F811
     page = with_player(visit, f"{server}/{QUICK}&per_class=1500&lambda=4")
     digest = data(page, "digest")
-    page.get_by_text("Average of 20 runs").click()
+    page.get_by_role("radio", name="20 runs").click()
     page.get_by_text(re.compile(r"^Run [23]")).first.wait_for()
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Cancel").wait_for(state="detached")
@@ -182,3 +182,72 @@ def test_hostile_words_are_text(server, visit):  # noqa: F811
     page = with_player(visit, f"{server}/drift-lab?data=Spoken+words&per_class=100&train=5&{words}")
     assert page.locator("img[src*=example]").count() == 0
     assert page.locator("[data-testid=stException]").count() == 0
+
+
+STORY = re.compile("Hybrid noticed after 49 samples, dropped 110 of 148")
+
+
+def test_the_start_tells_its_story_and_its_address_holds_it(server, visit):  # noqa: F811
+    page = with_player(visit, f"{server}/drift-lab")
+    page.wait_for_url("**per_class=750**")
+    assert Experiment.from_link(page.url) == Experiment.from_link("/drift-lab")
+    assert page.locator(".player .card").count() == 4
+    paused(page, 700)
+    expect(page.locator(".player .story")).to_have_text("Nothing has changed yet.")
+    expect(page.locator(".player .chip:visible")).to_have_text(["Change 750"])
+    page.locator(".player .jump", has_text="Change 750").click()
+    assert drawn_time(page) == 750
+    paused(page, 1499)
+    expect(page.locator(".player .story")).to_have_text(STORY)
+    expect(page.locator(".player .story")).to_contain_text("At 750 “up” and “yes” swapped. Static never recovered.")
+    metrics = Experiment.from_link(page.url).run().learners["hybrid"].metrics
+    page.locator(".player .jump", has_text="Hybrid recovered").click()
+    assert drawn_time(page) == 750 + metrics.recovery - 1
+    link = page.locator(".player .chip", has_text="Hybrid alarm").locator("a")
+    link.click()
+    page.wait_for_url("**/inside-cusum?**sample=799**")
+    page.get_by_text("After sample 799").wait_for()
+
+
+def test_undo_reset_and_a_drift_at_the_cursor(server, visit):  # noqa: F811
+    page = with_player(visit, f"{server}/{QUICK}&drift=none&learners=hybrid&learners=static")
+    paused(page, 101)
+    first = data(page, "digest")
+    page.locator(".player .world").select_option("labels-swapped")
+    second = redrawn(page, first)
+    page.wait_for_url("**begins=33.6667**")
+    assert "drift=labels-swapped" in page.url
+    expect(page.locator(".player .story")).to_contain_text("At 101")
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_url("**drift=none**")
+    assert redrawn(page, second) == first
+    page.get_by_role("button", name="Keep this run").click()
+    move(page, "Classes (λ)")
+    redrawn(page, first)
+    expect(page.locator(".player .kept").first).to_contain_text("kept: ")
+    page.get_by_role("button", name="Reset").click()
+    page.wait_for_url(lambda url: Experiment.from_link(url) == Experiment.from_link("/drift-lab"))
+
+
+def test_the_picture_shows_t_and_its_samples(server, visit):  # noqa: F811
+    page = with_player(visit, f"{server}/{QUICK}&drift=labels-swapped&learners=hybrid&learners=static")
+    paused(page, 140)
+    planes = page.locator("canvas.plane")
+    assert planes.count() == 2
+    draw = "canvas => canvas.toDataURL()"
+    before = [planes.nth(one).evaluate(draw) for one in range(2)]
+    paused(page, 299)
+    assert all(planes.nth(one).evaluate(draw) != before[one] for one in range(2))
+    box = page.locator("canvas.chart").first.bounding_box()
+    assert box["height"] >= 280
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
+    expect(page.locator(".player .tip")).to_contain_text(re.compile(r"Sample 1\d\d: accuracy.*Hybrid.*Static"))
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080)])
+def test_the_presenters_view_fills_the_screen(width, height, server, visit):  # noqa: F811
+    page = with_player(visit, f"{server}/drift-lab?presenter=true", width, height)
+    paused(page, 900)
+    settle(page)
+    bottom = page.locator(".player .controls").evaluate("one => one.parentElement.getBoundingClientRect().bottom")
+    assert 0.9 * height < bottom <= height + 2

@@ -25,6 +25,8 @@ from pages.shell.url_widgets import WORD_JOINER
 from pages.views.drift_lab.page import GOOD
 from pages.views.paper import claims as claims_view
 from tmlcd_core.experiments import Experiment
+from tmlcd_core.paper import equal_bytes
+from tmlcd_core.paper.equal_bytes import EqualBytes
 from tmlcd_core.paper.findings import MOST, claim_counts, findings
 from tmlcd_core.paper.forgetting import Forgetting, named_change, sentence
 
@@ -146,7 +148,7 @@ def choose_alone():
 
     from pages.views.drift_lab.choose import choose
 
-    st.session_state["experiment"] = choose()
+    st.session_state["experiment"] = choose(st.container())
 
 
 @pytest.mark.parametrize("name", list(shipped()["configurations"]))
@@ -223,6 +225,20 @@ def test_the_forgetting_tab_shows_finding_picture_split_and_links():
         assert [(one.data, one.classes, dict(one.settings).get("threshold", 25.0)) for one in opened_by_link] == [
             (case.data, case.classes, case.threshold) for case in cases
         ]
+
+
+def test_the_tab_at_equal_bytes_shows_the_shipped_study():
+    page = opened("At equal bytes")
+    study = EqualBytes.from_json(json.loads((ROOT / "data/equal_bytes.json").read_text(encoding="utf-8")))
+    said = "".join(element.value for element in page.markdown).replace("\\", "")
+    assert equal_bytes.sentence(study) in said
+    for data, title, budget in (("speech", "50 samples", "50"), ("points", "100 samples per class", "100·λ")):
+        page.segmented_control(key="bytes_of").set_value(data).run()
+        page.segmented_control(key="budget").set_value(title).run()
+        assert not page.exception and len(page.get("plotly_chart")) == 1
+        shown, lost = (element.value for element in page.table)
+        assert shown.values.tolist() == equal_bytes.rows(study, data, budget)
+        assert lost.values.tolist() == equal_bytes.loss_rows(study)[:10]
 
 
 def test_claims_can_be_filtered():

@@ -40,7 +40,7 @@ def _forgetting(options: argparse.Namespace) -> Report:
     from tmlcd_core.viz.forgetting import write_picture
 
     started, out = time.monotonic(), options.out
-    classes = CLASSES if options.classes is None else _numbers(options.classes)
+    classes = CLASSES if options.classes is None else numbers(options.classes)
     study = study_forgetting(options.data or DATA, options.runs, out, options.jobs, terminal_bar(), classes)
     files = [out / FILE, *write_picture(out, study)]
     write_text(files[0], json.dumps(study.to_json(), separators=(",", ":"), allow_nan=False) + "\n")
@@ -53,7 +53,8 @@ def _forgetting(options: argparse.Namespace) -> Report:
     return Report(found, "\n".join(lines))
 
 
-def _numbers(text: str) -> tuple[int, ...]:
+def numbers(text: str) -> tuple[int, ...]:
+    """Return the numbers of classes of an option such as "2,3,5", ascending."""
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and 2 <= int(part) <= 1000 for part in parts):
         raise ConfigError(f"--classes is {text!r}; give numbers from 2 on, such as 2,3,5")

@@ -94,6 +94,7 @@ class Results:
 
     def __init__(self, asked: Sequence[Asked], runs: Mapping[str, Run]) -> None:
         self.asked = list(asked)
+        self._asked = {one.experiment: one for one in reversed(self.asked)}
         self._runs = dict(runs)
 
     @property
@@ -103,8 +104,8 @@ class Results:
 
     def runs(self, experiment: Experiment) -> list[Run]:
         """Return the finished runs of an experiment, in the order of their seeds."""
-        keys = next((one.run_keys() for one in self.asked if one.experiment == experiment.base), [])
-        return [self._runs[key] for key in keys if key in self._runs]
+        asked = self._asked.get(experiment.base)
+        return [self._runs[key] for key in asked.run_keys() if key in self._runs] if asked else []
 
     @property
     def missing(self) -> int:

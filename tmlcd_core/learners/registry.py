@@ -151,6 +151,36 @@ def knn_adwin(k: int = 5, window: int = 200, weights: str = "distance") -> Any:
     return RiverLearner(model, stored=_in_window)
 
 
+def river_softmax() -> Any:
+    """Return river's softmax regression on standardised features, learned sample by sample."""
+    require("river")
+    from river import linear_model, preprocessing
+
+    from tmlcd_core.learners import RiverLearner
+
+    return RiverLearner(preprocessing.StandardScaler() | linear_model.SoftmaxRegression())
+
+
+def river_tree(random_state: int = 0) -> Any:
+    """Return river's Hoeffding adaptive tree."""
+    require("river")
+    from river import tree
+
+    from tmlcd_core.learners import RiverLearner
+
+    return RiverLearner(tree.HoeffdingAdaptiveTreeClassifier(seed=random_state))
+
+
+def river_forest(random_state: int = 0) -> Any:
+    """Return river's adaptive random forest."""
+    require("river")
+    from river import forest
+
+    from tmlcd_core.learners import RiverLearner
+
+    return RiverLearner(forest.ARFClassifier(seed=random_state))
+
+
 def hybrid_told(
     max_size: int | None = 200,
     change: int | None = None,
@@ -246,6 +276,13 @@ LEARNERS: dict[str, LearnerEntry] = {
         ),
         LearnerEntry("sam-knn", "kNN with self-adjusting memory", "SAMKNN", lambda size, seed: {"random_state": seed}),
         LearnerEntry("knn-adwin", "river's kNN with ADWIN", knn_adwin, lambda size, seed: {"window": size}),
+        LearnerEntry("river-softmax", "river's online softmax regression", river_softmax),
+        LearnerEntry(
+            "river-tree", "river's Hoeffding adaptive tree", river_tree, lambda size, seed: {"random_state": seed}
+        ),
+        LearnerEntry(
+            "river-forest", "river's adaptive random forest", river_forest, lambda size, seed: {"random_state": seed}
+        ),
         LearnerEntry("window", "kNN over the newest samples", "IncrementalKNN", lambda size, seed: {"max_size": size}),
     )
 }

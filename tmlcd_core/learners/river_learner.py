@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.learners.comparison_learner import ComparisonLearner
+from tmlcd_core.learners.trace import Memory
 from tmlcd_core.validation import shown
 
 
@@ -27,7 +28,8 @@ class RiverLearner(ComparisonLearner):
         labels True and False (or 1 and 0); wrap them in river's `OneVsRestClassifier` for other labels.
     stored
         Function that returns the number of samples stored by the fitted `model`, for `len` and the sizes of a trace.
-        Without it they are 0, because river has no common way to read this number.
+        Without it they are 0, because river has no common way to read this number, and the trace's memory is river's
+        estimate of the size of its Python objects at the end of the run.
 
     Examples
     --------
@@ -107,6 +109,9 @@ class RiverLearner(ComparisonLearner):
     def __len__(self) -> int:
         self._require_fitted()
         return 0 if self.stored is None else int(self.stored(self.model_))
+
+    def _memory(self) -> Memory | None:
+        return Memory(0, 0, self.memory_bytes()) if self.stored is None else None
 
     def memory_bytes(self) -> int:
         """Return river's estimate of the size of its Python objects in bytes, which is larger than on a device."""

@@ -99,7 +99,7 @@ class Twin:
         return int(predicted), len(self.learner), alarm.change_time if alarm else 0, float(statistic)
 
     def compare(self, x: NDArray[np.float32], label: int, board: Decision) -> Comparison:
-        """Let the twin observe x (features,) and compare it with the board's decision."""
+        """Let the twin observe x (features,); return its `Comparison` with the board's decision."""
         predicted, size, change, statistic = self.observe(x, label)
         same = (predicted, size, change) == (board.prediction, board.size, board.change)
         # Without a batch since the start or the last alarm, the board has 0; Python has nan or that alarm's value.

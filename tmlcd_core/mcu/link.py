@@ -39,7 +39,7 @@ class Line(Protocol):
         """Return up to `size` bytes; fewer, or none, after the line's own timeout."""
 
     def write(self, data: bytes) -> Any:
-        """Send all bytes."""
+        """Send all bytes; what it returns is not used."""
 
     def close(self) -> None:
         """Close the line."""
@@ -134,7 +134,7 @@ class Heard:
 
 
 def open_line(port: str, baud: int = BAUD) -> Line:
-    """Open a serial port by its name, or `socket://HOST:PORT`; a BoardSilent if that fails."""
+    """Open a serial port by its name, or `socket://HOST:PORT`, and return it; a BoardSilent if that fails."""
     require("serial")
     import serial
 
@@ -209,7 +209,7 @@ class BoardLink:
     # -- requests ----------------------------------------------------------------------------------------------------
 
     def hello(self) -> BoardInfo:
-        """Ask who is there; a BoardError if it is not our firmware."""
+        """Return who is there; a BoardError if it is not our firmware."""
         found = self.request("i")
         if found[:1] != bytes([VERSION]) or len(found) < _HELLO.size:
             raise BoardError(
@@ -280,7 +280,7 @@ class BoardLink:
         return Decision(*_ANSWER.unpack(self.request("o", label.to_bytes(4, "little", signed=True))))
 
     def teach(self, label: int) -> bool:
-        """Store the current sample without testing it; False if it is refused."""
+        """Store the current sample without testing it; return False if it is refused."""
         return self.request("t", label.to_bytes(4, "little", signed=True)) == b"\1"
 
     def memory(self, part: int) -> bytes:

@@ -70,9 +70,9 @@ def live_figure(curves: Mapping[str, LiveCurve], height: int = HEIGHT) -> Any:
         highest = [np.nanmax(c.statistic) for c in curves.values() if np.isfinite(c.statistic).any()]
         top = min(max([thresholds[0] * 1.2, *highest]), HIGHEST * thresholds[0])
         figure.update_yaxes(range=[-0.1 * top, 1.05 * top], row=3, col=1)
-    figure.update_yaxes(title=f"accuracy, last {TAPS}", range=[-0.05, 1.05], tickformat=".0%", row=1, col=1)
-    figure.update_yaxes(title="takes stored", rangemode="tozero", row=2, col=1)
-    figure.update_yaxes(title="statistic g", row=3, col=1)
+    figure.update_yaxes(title=f"last {TAPS} right", range=[-0.05, 1.05], tickformat=".0%", row=1, col=1)
+    figure.update_yaxes(title="takes", rangemode="tozero", row=2, col=1)
+    figure.update_yaxes(title="g", row=3, col=1)
     figure.update_xaxes(range=[0.5, shown + 0.5])
     figure.update_xaxes(title="judged answers", row=3, col=1)
     figure.update_layout(

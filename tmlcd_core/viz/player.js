@@ -12,7 +12,7 @@ const LOOK_DELAY = 250; // ms over a sample before its picture is asked for
 const TABLE_PERIOD = 100; // ms between two updates of texts and numbers while playing
 const MAX_FRAME = 0.1; // s, longest time step: after a pause (hidden tab) the player does not jump
 const JUMP = 50; // samples, Shift + arrow: the paper's batch n
-const HEIGHT = { main: 280, strip: 74, columns: 230, export: 210, exportStrip: 110, most: 560 }; // px, without a time axis
+const HEIGHT = { main: 280, strip: 74, compactStrip: 60, columns: 230, export: 210, exportStrip: 110, most: 560 }; // px, without a time axis
 const MOST_CHIPS = 14;
 const WRONG = "#D62728"; // rings around wrong predictions
 const MEDIUM = "tmlcd-medium"; // event of the window with the picture and the sound of a sample
@@ -154,7 +154,8 @@ class Player {
     };
     this.chips = element("div", "chips", { role: "group", "aria-label": "Jump to" });
     this.actions = element("div", "actions");
-    this.actions.append(this.chips, this.world, this.keepButton);
+    this.linkButton = button("link", "Copy the address of this run", () => this.copyLink(), "Copy link");
+    this.actions.append(this.chips, this.world, this.keepButton, this.linkButton);
     this.legend = element("div", "legend", { role: "group", "aria-label": "Learners: accuracy and memory at the cursor" });
     this.key = element("span", "key");
     this.gallery = element("div", "gallery");
@@ -368,6 +369,7 @@ class Player {
     const offered = this.run.tools?.world ?? [];
     const key = JSON.stringify(offered);
     this.keepButton.hidden = !this.run.tools?.keep;
+    this.linkButton.hidden = !this.run.tools?.link;
     this.world.hidden = !offered.length;
     if (this.worldKey === key) return;
     this.worldKey = key;
@@ -632,6 +634,19 @@ class Player {
     this.root.dataset.playing = String(this.playing);
   }
 
+  async copyLink() {
+    const told = (text) => {
+      this.linkButton.textContent = text;
+      setTimeout(() => (this.linkButton.textContent = "Copy link"), 2000);
+    };
+    try {
+      await navigator.clipboard.writeText(location.href); // only on localhost and https
+      told("Copied");
+    } catch {
+      prompt("Copy this address:", location.href);
+    }
+  }
+
   // -------------------------------------------------------------- kept run
 
   keep() {
@@ -694,14 +709,18 @@ class Player {
     if (!strips) return run.panels.map(() => Math.max(122, Math.round(HEIGHT.main / high)));
     const zoom = this.root.currentCSSZoom ?? 1;
     const presenting = zoom > 1;
+    // A projector of 1280x720 shows all of the presenter's view: less of everything but the charts.
+    const compact = presenting && innerHeight / zoom < 640;
+    this.root.classList.toggle("compact", compact);
+    const stripHeight = compact ? HEIGHT.compactStrip : HEIGHT.strip;
     // Distance from the top of the page to the charts, whatever is scrolled, and what stands below them.
     const host = this.root.getRootNode().host ?? this.root;
     const scrolled = host.closest?.("[data-testid=stMain]")?.scrollTop ?? scrollY;
     const above = (this.figure.getBoundingClientRect().top + scrolled) / zoom;
     const below = 52 + MARGIN.ticks;
-    const free = (innerHeight / zoom - above - below - strips * HEIGHT.strip) / high;
-    const main = Math.max(presenting ? 150 : HEIGHT.main, Math.min(free, presenting ? Infinity : HEIGHT.most));
-    return run.panels.map(({ strip }) => Math.round(strip ? HEIGHT.strip : main));
+    const free = (innerHeight / zoom - above - below - strips * stripHeight) / high;
+    const main = Math.max(presenting ? 100 : HEIGHT.main, Math.min(free, presenting ? Infinity : HEIGHT.most));
+    return run.panels.map(({ strip }) => Math.round(strip ? stripHeight : main));
   }
 
   layers() {
@@ -845,7 +864,7 @@ class Player {
       const [second] = run.panels.filter(({ unit }) => unit === "samples");
       const size = second ? valueText(second, l, index) : DASH;
       const bytes = second?.alternative ? valueText(second.alternative, l, index) : DASH;
-      set(memory, size === DASH ? "" : `${size} samples${bytes === DASH ? "" : ` · ${bytes}`}`);
+      set(memory, size === DASH ? "" : `${size}${this.root.classList.contains("compact") ? "" : " samples"}${bytes === DASH ? "" : ` · ${bytes}`}`);
       const link = run.links?.memory?.[learner.key];
       if (link) {
         memory.href = link.replace("{size}", Math.round(second.curves[l][index]));

@@ -6,10 +6,12 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shell.streamlit_internals import DeltaGenerator
 from pages.shell.url_widgets import as_text, checked, chosen
 from pages.shell.visitor import offers_server_devices
 from pages.views.drift_lab.runs import feature_pool_of
 from pages.views.drift_lab.tables import classes_in_words, counts_of, preview, table_of
+from pages.views.drift_lab.toolbar import memory_choice, reset
 from pages.views.drift_lab.upload import Upload, local_folder, local_table, upload, upload_table
 from tmlcd_core.datasets import SOURCES, pack
 from tmlcd_core.datasets.speech import WORDS, SpeechSource
@@ -19,7 +21,6 @@ from tmlcd_core.experiments.experiment import PACK
 from tmlcd_core.experiments.link import (
     EXTRACTOR_FIELD,
     FOLDER,
-    NAMES,
     OLD_LABELS,
     OTHER,
     TABLE,
@@ -27,12 +28,10 @@ from tmlcd_core.experiments.link import (
     UPLOAD,
     fields_of_parameters,
     has_settings,
-    value_of,
 )
 from tmlcd_core.experiments.variants import CODE
 from tmlcd_core.features import EFFECTS, EXTRACTORS
 from tmlcd_core.learners import LEARNERS, PAPER
-from tmlcd_core.start import START
 from tmlcd_core.streams import DRIFTS
 from tmlcd_core.streams.foreign import is_foreign, river_stream
 from tmlcd_core.streams.scenario import VERY_NOISY
@@ -56,7 +55,13 @@ MOST_WORDS = 11  # ten classes and one new class
 MOST_SAMPLES = 20_000  # of a recorded stream on this page
 MOST_DELAY = 5000  # samples
 BEGUN = "lab begun"
-AUTOMATIC = 0  # selects the paper's value
+AUTOMATIC = 0  # in the address: selects the paper's value, or no limit
+# Settings shown to experts only.
+EXPERT = (
+    "labels", "wrong_labels", "label_delay", "paper", "k", "votes", "condense", "window", "p", "max_bytes", "n", "xi",
+    "grid", "gap",
+)  # fmt: skip
+HIDE_EXPERT = "<style>[class*='st-key-expert-'] { display: none; }</style>"
 MOST_BYTES = 10**8
 
 Asked = dict[str, list[str]]  # widget values as query parameters of the address
@@ -75,15 +80,18 @@ class Chosen:
     fault: TmlcdError | None = None
 
 
-def choose() -> Chosen:
-    """Draw the widgets, four above the charts and the rest in the sidebar, and return their values."""
+def choose(row: DeltaGenerator) -> Chosen:
+    """Draw the widgets, four in `row` above the charts and the rest in the sidebar, and return their values.
+
+    The settings for experts are always drawn, so that they keep their values, and hidden from others by style.
+    """
     _begin()
     offered = {code: title for code, title in DATA.items() if _offered(code)}
     if is_foreign(named := st.query_params.get("data", "")):  # only a link can choose one
         offered[named] = named
-    with st.container(horizontal=True, vertical_alignment="top"):
+    with row:
         data = chosen(
-            st.selectbox, "Data", offered, key="data", old=OLD_LABELS, width=200,
+            st.selectbox, "Data", offered, key="data", old=OLD_LABELS, width=180,
             help="Source of the samples.",
         )  # fmt: skip
         asked: Asked = {"data": [data]}
@@ -91,7 +99,7 @@ def choose() -> Chosen:
         if not recorded:
             _classes_and_drift(data, asked)
         threshold = checked(
-            st.slider, "Alarm level (h)", 1.0, 100.0, 25.0, 1.0, key="h", width=135, format="%g",
+            st.slider, "Alarm level (h)", 1.0, 100.0, 25.0, 1.0, key="h", width=120, format="%g",
             help="The alarm goes off when the CUSUM statistic g reaches h.",
         )  # fmt: skip
     asked["h"] = [str(threshold)]
@@ -100,8 +108,10 @@ def choose() -> Chosen:
         if not recorded:
             _when(data, asked)
             _features(data, asked)
-        _supervision(asked)
+        with st.sidebar.container(key="expert-labels"):
+            _supervision(asked)
         _who(asked)
+        _expert(asked)
         ordered = ("order", "initial", "samples") if data in (FOLDER, UPLOAD) else ()
         for name in (OTHER, "new", *ordered):  # only a link can set these
             asked[name] = st.query_params.get_all(name)
@@ -119,25 +129,19 @@ def _begin() -> None:
     st.session_state[BEGUN] = True
     if not has_settings(st.query_params):
         reset()
-
-
-def reset() -> None:
-    """Set all settings of the page to those of `START`."""
-    for name in NAMES - {"learners"}:
-        st.session_state.pop(name, None)
-    for name, values in START.items():
-        st.session_state[name] = list(values) if name == "learners" else value_of(values[0])
+    if any(name in st.query_params for name in EXPERT):
+        st.session_state.setdefault("expert", True)
 
 
 def _classes_and_drift(data: str, asked: Asked) -> None:
     """Draw the widgets of a composed stream above the charts."""
     most = MOST_CLASSES.get(data, 10)
     classes = checked(
-        st.slider, "Classes (λ)", 2, most, 2, key="lambda", width=135, help="Number of classes at the start."
+        st.slider, "Classes (λ)", 2, most, 2, key="lambda", width=120, help="Number of classes at the start."
     )
     kinds = {name: kind.title for name, kind in DRIFTS.items() if _medium(data) != "vector" or not kind.disturbs}
     told = "  \n".join(f"**{kind.title}**: {kind.about}." for kind in DRIFTS.values())
-    drift = chosen(st.selectbox, "Drift", kinds, key="drift", old=OLD_LABELS, width=200, help=told)
+    drift = chosen(st.selectbox, "Drift", kinds, key="drift", old=OLD_LABELS, width=180, help=told)
     asked["lambda"], asked["drift"] = [str(classes)], [drift]
 
 
@@ -251,8 +255,18 @@ def _label(path: str, name: str) -> tuple[list[str], int]:
     return [label], counts.rows
 
 
+def _expert(asked: Asked) -> None:
+    """Draw the switch of the settings for experts."""
+    with st.sidebar:
+        hint = "Labels, memory limits, neighbours and the change-detection test."
+        if not checked(st.toggle, "Expert settings", False, key="expert", help=hint):
+            st.html(HIDE_EXPERT)
+            if used := [name for name in EXPERT if st.query_params.get_all(name)]:
+                st.caption(f"This run uses expert settings: {', '.join(used)}.")
+
+
 def _supervision(asked: Asked) -> None:
-    with st.sidebar.expander("Labels", icon=":material/label:"):
+    with st.expander("Labels", icon=":material/label:"):
         shares = {
             "labels": ("Samples with a label (%)", 100, "The other samples are predicted; their label never comes."),
             "wrong_labels": ("Wrong labels (%)", 0, "Labels that are replaced by another class."),
@@ -298,7 +312,7 @@ def _when(data: str, asked: Asked) -> None:
             )  # fmt: skip
             asked["affected"] = [str(affected)]
         begins = checked(
-            st.slider, "Drift starts at (% of stream)", 1, 99, 50, 1, key="begins",
+            st.slider, "Drift starts at (% of stream)", 1.0, 99.0, 50.0, 1.0, key="begins", format="%g",
             help="Part of the stream before the drift.",
         )  # fmt: skip
         lasts = checked(
@@ -367,36 +381,39 @@ def _who(asked: Asked) -> None:
         )  # fmt: skip
         if not asked["learners"]:
             raise _Waits("Choose at least one learner: “Learners” in the sidebar")
-        as_printed = _paper_settings(asked)
-        numbers: dict[str, Any] = {
-            "k": checked(
-                st.number_input, "Neighbours (k)", AUTOMATIC, 99, AUTOMATIC, key="k",
-                help="Number of neighbours. 0 = √(samples stored), as in the paper.",
-            ),
-            "votes": checked(
-                st.selectbox, "Votes", ["uniform", "distance"], key="votes", disabled=not as_printed,
-                help="Uniform: one vote each. Distance: each vote weighs 1/distance. The authors' code uses distance.",
-            ),
-            "condense": checked(
-                st.toggle, "Condense", True, key="condense",
-                help="Condense the training set T with Hart's algorithm, as in the paper.",
-            ),
-            "window": checked(
-                st.number_input, "Window (ϖ)", AUTOMATIC, 5000, AUTOMATIC, key="window",
-                help="History window of Active, largest |T| of Hybrid. 0 = all initial samples.",
-            ),
-            "p": checked(
-                st.number_input, "Bound (p)", AUTOMATIC, 5000, AUTOMATIC, key="p",
-                help="Largest |T| of Condensing-in-Time; the oldest samples are removed first. 0 = no limit.",
-            ),
-            "max_bytes": checked(
-                st.number_input, "Same memory for all learners (bytes)", AUTOMATIC, MOST_BYTES, AUTOMATIC,
-                key="max_bytes",
-                help="Every learner stores as many samples as fit; Active shares the bytes between T and its window. "
-                "Window and bound are then ignored. 0 = off.",
-            ),
-        }  # fmt: skip
-    with st.sidebar.expander("Change detection", icon=":material/query_stats:"):
+        memory_choice()
+        with st.container(key="expert-learners"):
+            as_printed = _paper_settings(asked)
+            numbers: dict[str, Any] = {
+                "k": checked(
+                    st.number_input, "Neighbours (k)", 1, 99, None, key="k", placeholder="Auto",
+                    help="Number of neighbours. Auto = √(samples stored), as in the paper.",
+                ),
+                "votes": checked(
+                    st.selectbox, "Votes", ["uniform", "distance"], key="votes", disabled=not as_printed,
+                    help="Uniform: one vote each. Distance: each vote weighs 1/distance, as in the authors' code.",
+                ),
+                "condense": checked(
+                    st.toggle, "Condense", True, key="condense",
+                    help="Condense the training set T with Hart's algorithm, as in the paper.",
+                ),
+                "window": checked(
+                    st.number_input, "Window (ϖ)", 1, 5000, None, key="window", placeholder="Auto",
+                    help="History window of Active, largest |T| of Hybrid. Auto = as many as initial samples.",
+                ),
+                "p": checked(
+                    st.number_input, "Bound (p)", 1, 5000, None, key="p", placeholder="No limit",
+                    help="Largest |T| of Condensing-in-Time; the oldest samples are removed first.",
+                ),
+                "max_bytes": checked(
+                    st.number_input, "Same memory for all learners (bytes)", 1, MOST_BYTES, None, key="max_bytes",
+                    placeholder="No limit",
+                    help="Every learner stores as many samples as fit; Active shares the bytes between T and window. "
+                    "Window and bound are then ignored.",
+                ),
+            }  # fmt: skip
+    place = st.sidebar.container(key="expert-test")
+    with place.expander("Change detection", icon=":material/query_stats:"):
         numbers |= {
             "n": checked(
                 st.slider, "Batch (n)", 10, 100, 50, 10, key="n", help="Samples per batch of the test."
@@ -414,5 +431,6 @@ def _who(asked: Asked) -> None:
             ),
         }  # fmt: skip
     for name, value in numbers.items():
-        whole = isinstance(value, float) and name in ("k", "window", "p", "max_bytes")
-        asked[name] = [str(int(value) if whole else value).lower()]
+        automatic = AUTOMATIC if value is None else value
+        whole = isinstance(automatic, float) and name in ("k", "window", "p", "max_bytes")
+        asked[name] = [str(int(automatic) if whole else automatic).lower()]

@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.shell.computation import one_at_a_time
 from pages.views.drift_lab.choose import DATA, MOST_BYTES, MOST_DELAY, MOST_SAMPLES, MOST_WORDS
-from pages.views.drift_lab.runs import LabRun, run
+from pages.views.drift_lab.runs import GOOD, LabRun, run
 from pages.views.drift_lab.tables import counts_of
 from pages.views.drift_lab.upload import local_folder, local_table
 from tmlcd_core.errors import ConfigError
@@ -22,7 +22,6 @@ LIMITS = {
     "lambda": 10, "per_class": 1500, "train": 100, "initial": MOST_SAMPLES, "samples": MOST_SAMPLES,
     "label_delay": MOST_DELAY, "window": 5000, "p": 5000, "k": 99, "max_bytes": MOST_BYTES, "seed": 9999,
 }  # fmt: skip
-GOOD = "lab good"  # the lab's last run in this session
 
 Parameters = Mapping[str, Sequence[str]]
 

@@ -10,11 +10,12 @@ import streamlit as st
 from pages.components.player import player
 from pages.shell.computation import one_at_a_time
 from pages.shell.streamlit_internals import DeltaGenerator
-from pages.shell.url_widgets import as_text, checked
+from pages.shell.url_widgets import as_text
 from pages.views.drift_lab.choose import DATA, Chosen, choose
-from pages.views.drift_lab.repeat import RUNS, TOGGLE, Bands, bands
-from pages.views.drift_lab.runs import LabRun, pool_of, run
+from pages.views.drift_lab.repeat import RUNS, Bands, bands
+from pages.views.drift_lab.runs import GOOD, LabRun, pool_of, run
 from pages.views.drift_lab.sample import sample_view
+from pages.views.drift_lab.toolbar import ASKED, drift_now, links_of, offered_drifts, remember, tools, write_settings
 from pages.views.drift_lab.upload import Upload
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments import Experiment
@@ -24,7 +25,6 @@ from tmlcd_core.viz.player import PlayerRun
 from tmlcd_core.web.lab_page import lab_page
 
 PATIENCE = 0.4  # s before progress is shown, to avoid flicker
-GOOD = "lab good"
 FIXES = {
     "classes": ("lambda", "Use {} classes"),
     "max_bytes": ("max_bytes", "Use {:,} bytes"),
@@ -36,7 +36,14 @@ FIXES = {
 def watch(found: LabRun, title: str, several: Bands | None) -> None:
     """Show the player and the sample at its cursor; moving the cursor reruns only this fragment."""
     shown = several.shown if several else charts_of(found, title)
-    sample = player(shown, "lab", start="begin", autoplay=True, reports=True, tools={"keep": True})
+    offered = {"keep": True, "link": True, "world": [] if several else offered_drifts(found)}
+    sample = player(
+        shown, "lab", start="begin", autoplay=True, reports=True, tools=offered,
+        links={} if several else links_of(found),
+        on_ask={"world": partial(drift_now, len(found.stream)), "look": lambda: None},
+    )  # fmt: skip
+    if st.session_state.pop(ASKED, False):
+        st.rerun()
     if sample is not None:
         sample_view(found, min(sample, len(found.stream) - 1))
     else:
@@ -122,7 +129,8 @@ def tell_limits(found: LabRun) -> None:
 
 def show() -> None:
     """Draw the page below its title."""
-    chosen = choose()
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    chosen = choose(row)
     messages = st.container()
     # Always drawn, with no height (shell.css): a new element above the player would restart it.
     place = st.container(key="working").empty()
@@ -140,23 +148,21 @@ def show() -> None:
         return
 
     if not problem:
+        remember(good.experiment)
+        write_settings(good.experiment)
         with messages:
             tell_limits(good)
+    with row:
+        wanted = tools(good)
     title = f"Drift lab: {name_of(good)}"
     charts = st.container()
-    row = st.container(horizontal=True, vertical_alignment="center")
-    with row:
-        label = f"Average of {RUNS} runs (± 1 standard deviation)"
-        wanted = good.experiment.is_random and checked(
-            st.toggle, label, False, key=TOGGLE, help="Repeats the run with consecutive seeds."
-        )
     several = bands(good, title, threshold_of(good)) if wanted else None
     with charts:
         watch(good, title, several)
     said = replace(good.experiment, runs=RUNS if wanted else 1)
     if good.upload:
         said = replace(said, data=good.upload.name if said.label else "the folder that you zipped")
-    with row:
+    with st.container(horizontal=True):
         table = partial(as_csv, good)
         st.download_button("Trace as CSV", table, "trace.csv", "text/csv", icon=":material/table:", on_click="ignore")
         st.download_button(

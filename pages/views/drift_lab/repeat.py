@@ -18,6 +18,7 @@ from tmlcd_core.viz.player import PlayerRun
 RUNS = 20  # as in the paper
 TICK = 0.1  # s between two steps
 JOB, DONE, FAILED, TOGGLE = "lab job", "lab bands", "lab failed", "bands"
+CANCELLED = "lab cancelled"  # the page sets the choice back: a fragment cannot change a widget outside of it
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,8 @@ def bands(found: LabRun, title: str, threshold: float) -> Bands | None:
 
 
 def cancel() -> None:
-    """Cancel the job and switch its toggle off."""
-    st.session_state[TOGGLE] = False
+    """Cancel the job and go back to one run."""
+    st.session_state[CANCELLED] = True
     drop()
 
 

@@ -25,6 +25,7 @@ from tmlcd_core.streams.tables import TableRecording
 from tmlcd_core.viz.palette import learner_style
 
 PREPARED = "lab prepared"
+GOOD = "lab good"  # the last run of the lab in this session
 MOST_TRACES = 4  # per learner and stream, each for another range of thresholds
 UPLOAD_FEATURES_MB = 100  # per upload: 35,000 samples
 MOST_PREPARED = 32  # prepared streams remembered per session

@@ -131,7 +131,7 @@ def alarm_in_words(tab: TabState, alarm: AlarmMessage) -> str:
     text = f"{BELL} **Alarm** of {styles(tab.session.learners)[alarm.learner].short}"
     if tab.drift.guide is not None:
         text += f" after {alarm.at - tab.drift.started_at} answers"
-    return f"{text}: {len(alarm.forgotten) or 'no'} outdated takes forgotten."
+    return f"{text}: {len(alarm.forgotten) or 'no'} old takes forgotten."
 
 
 def advice(tab: TabState, step: str) -> tuple[str, str]:

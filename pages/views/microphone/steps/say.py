@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from pages.components.take_gallery import Card, Group, take_gallery
+from pages.shell.presenter import presenting
 from pages.shell.url_widgets import as_text
 from pages.views.microphone.actions import say as actions
 from pages.views.microphone.sources import show_messages
@@ -20,6 +21,8 @@ LEAST = 0.005  # smallest share of the votes shown: less is 0 %
 MOST_GONE = 6  # forgotten takes shown, the newest
 CONFIG = {"displaylogo": False, "displayModeBar": False}
 KEYS = "1234567890"
+PRESENTED = "<style>.st-key-mic-answer [data-testid=stMetricValue] { font-size: 6rem !important; }</style>"
+TALL_CURVES = 460  # px, in the presenter's view
 CURVES_HEIGHT = 330  # px: fits beside the recorder on a screen of 720 px
 ASKS = "mic:asks"
 
@@ -42,6 +45,8 @@ def switch_asks(tab: TabState) -> None:
 def answer(tab: TabState) -> None:
     """Draw the last answer, large, with one button per word to judge or correct it: always in the same place."""
     given, outcome = tab.say.answer, tab.say.outcome
+    if presenting():
+        st.html(PRESENTED)
     with st.container(border=True, key="mic-answer"):
         if given is None:
             st.metric("Prediction", "…")
@@ -177,4 +182,9 @@ def curves(tab: TabState) -> None:
     if not found or not any(len(curve.answers) for curve in found.values()):
         st.caption("The curves of accuracy, memory and the CUSUM test appear here after the first judged answer.")
         return
-    st.plotly_chart(live_figure(found, CURVES_HEIGHT), key="mic:curves", config=CONFIG, alt=curves_in_words(found))
+    st.plotly_chart(
+        live_figure(found, TALL_CURVES if presenting() else CURVES_HEIGHT),
+        key="mic:curves",
+        config=CONFIG,
+        alt=curves_in_words(found),
+    )

@@ -1,0 +1,145 @@
+"""Tools of the Drift lab: reset, undo, the memory to compare at, a drift at the cursor, and links to other pages."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from pages.shell.streamlit_internals import write_address
+from pages.shell.url_widgets import NEVER_DRAWN, chosen, usual_value
+from pages.views.drift_lab.repeat import CANCELLED, RUNS, TOGGLE
+from pages.views.drift_lab.runs import GOOD, LabRun
+from tmlcd_core.experiments import Experiment
+from tmlcd_core.experiments.experiment import PACK
+from tmlcd_core.experiments.link import FOLDER, NAMES, TABLE, parameters_of, value_of
+from tmlcd_core.knn.storage import sample_bytes
+from tmlcd_core.start import START
+from tmlcd_core.streams import DRIFTS
+
+PAST = "lab past"  # settings of the runs before this one, newest last
+MOST_PAST = 30
+MEMORY = "lab memory"
+OWN, SAMPLES, BYTES = "Each learner its own", "Equal samples", "Equal bytes"
+WRITTEN = "lab written"  # False: code has set widgets that the address does not show yet
+BY_NAME = {"data", "drift", "learners", "paper", "label", "bands", "extractor", FOLDER, TABLE}  # these write themselves
+ASKED = "lab asked"  # the player has changed a setting: run the whole page
+
+Past = list[tuple[Experiment, dict[str, Any]]]
+
+
+def set_settings(values: Mapping[str, Any]) -> None:
+    """Set widgets of the page by code; `write_settings` then brings them into the address."""
+    st.session_state.update(values)
+    st.session_state[WRITTEN] = False
+
+
+def write_settings(experiment: Experiment) -> None:
+    """Write the settings of an experiment into the address, if code has set them."""
+    if st.session_state.get(WRITTEN, True):
+        return
+    st.session_state[WRITTEN] = True
+    _seed(parameters_of(experiment))
+
+
+def _seed(asked: Mapping[str, Sequence[str]]) -> None:
+    """Write settings into the address: a widget with other limits than before reads its value from there."""
+    write_address({name: asked.get(name, []) for name in NAMES - BY_NAME})
+
+
+def reset() -> None:
+    """Set all settings of the page to those of `START`."""
+    usual = {name: value for name in NAMES - {"affected"} if (value := usual_value(name)) is not NEVER_DRAWN}
+    st.session_state.pop("affected", None)  # its default depends on the drift
+    start = {name: list(values) if name == "learners" else value_of(values[0]) for name, values in START.items()}
+    set_settings(usual | start)
+    _seed(START)
+
+
+def remember(experiment: Experiment) -> None:
+    """Record the settings of a run, for `undo`."""
+    past: Past = st.session_state.setdefault(PAST, [])
+    if past and past[-1][0] == experiment:
+        return
+    past.append((experiment, {name: st.session_state[name] for name in NAMES if name in st.session_state}))
+    del past[:-MOST_PAST]
+
+
+def undo() -> None:
+    """Set the settings to those before the last change."""
+    past: Past = st.session_state.get(PAST, [])
+    if len(past) > 1:
+        past.pop()
+        set_settings(past[-1][1])
+        _seed(parameters_of(past[-1][0]))
+
+
+def tools(good: LabRun | None) -> bool:
+    """Draw the tools beside the settings; return True if the average of several runs is wanted."""
+    several = False
+    if good is not None and good.experiment.is_random:
+        if st.session_state.pop(CANCELLED, False):
+            st.session_state[TOGGLE] = "false"
+        options = {"false": "One run", "true": f"{RUNS} runs"}
+        hint = f"{RUNS} runs: average and standard deviation over consecutive seeds."
+        several = chosen(st.segmented_control, "Runs", options, key=TOGGLE, help=hint, required=True) == "true"
+    nothing = len(st.session_state.get(PAST, [])) < 2
+    told = "Take back the last change of a setting."
+    st.button("Undo", key="undo", on_click=undo, icon=":material/undo:", disabled=nothing, help=told, type="tertiary")
+    told = "Back to the settings at the start."
+    st.button("Reset", key="reset", on_click=reset, icon=":material/restart_alt:", help=told, type="tertiary")
+    return several
+
+
+def memory_choice() -> None:
+    """Choose the memory at which the learners are compared; it sets the limits among the expert settings."""
+    state = st.session_state
+    bounded = state.get("window") and state.get("window") == state.get("p")
+    state[MEMORY] = BYTES if state.get("max_bytes") else SAMPLES if bounded else OWN
+    st.selectbox(
+        "Memory", [OWN, SAMPLES, BYTES], key=MEMORY, on_change=_set_memory, disabled=GOOD not in st.session_state,
+        help="Compare the learners at the same number of stored samples, or at the same bytes.",
+    )  # fmt: skip
+
+
+def _set_memory() -> None:
+    good: LabRun | None = st.session_state.get(GOOD)
+    if good is None:
+        return
+    samples, wanted = good.scenario.initial, st.session_state[MEMORY]
+    limit = samples if wanted == SAMPLES else None
+    whole = samples * sample_bytes(good.stream.X.shape[1]) if wanted == BYTES else None
+    set_settings({"window": limit, "p": limit, "max_bytes": whole})
+
+
+def drift_now(length: int) -> None:
+    """Callback of the player: make the drift happen at the cursor, in a stream of `length` samples."""
+    asked = st.session_state.lab.get("world") or {}
+    drift, at = asked.get("drift"), asked.get("at")
+    if drift not in DRIFTS or not isinstance(at, int | float):  # a client can send anything
+        return
+    share = 100 * min(max(1, int(at)), length - 1) / length
+    begins = round(min(max(share, 1.0), 99.0), 4)
+    set_settings({"drift": drift, "begins": begins, "affected": DRIFTS[drift].affects or 1, ASKED: True})
+
+
+def offered_drifts(good: LabRun) -> list[tuple[str, str]]:
+    """Return name and label of the drifts that the player offers for a run."""
+    if good.scenario.recorded:
+        return []
+    media = good.experiment.data != PACK and good.feature_pool.kind != "vector"
+    return [(kind.name, kind.title) for kind in DRIFTS.values() if kind.name != "none" and (media or not kind.disturbs)]
+
+
+def links_of(good: LabRun) -> dict[str, dict[str, str]]:
+    """Return the player's links: from an alarm to Inside CUSUM, from |T| to STM32; none for an upload."""
+    if good.upload is not None:
+        return {}
+    asked = parameters_of(good.experiment) or {"data": [good.experiment.data]}
+    tested = [name for name in good.tested if name in ("active", "hybrid")]
+    alarm = {
+        name: f"inside-cusum?{urlencode(asked | {'learner': [name]}, doseq=True)}&sample={{sample}}" for name in tested
+    }
+    is_sound = good.experiment.data == PACK or good.feature_pool.kind == "audio"
+    knn = [name for name in good.experiment.learner_names if is_sound and name != "tandem"]
+    return {"alarm": alarm, "memory": dict.fromkeys(knn, "stm32?size={size}")}
