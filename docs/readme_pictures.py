@@ -4,7 +4,6 @@ from tests.support.appserver import ROOT, chromium, serve
 
 FOLDER = ROOT / ".github" / "pictures"
 SHOWN = {
-    "drift-lab": "drift-lab?drift=labels-swapped&per_class=750&seed=1",
     "inside-cusum": "inside-cusum",
     "stm32": "stm32",
 }
@@ -13,16 +12,13 @@ SETTLE_MS = 1500  # charts fade in
 
 
 def main() -> None:
-    """Open each page, go to the end of its run, and save a screenshot."""
+    """Open each page and save a screenshot."""
     with serve() as address, chromium() as browser:
         for name, link in SHOWN.items():
             page = browser.new_page(viewport=SIZE)
             page.goto(f"{address}/{link}")
             page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
             page.wait_for_selector("h1")
-            if name == "drift-lab":
-                page.wait_for_selector(".player[data-time]").focus()
-                page.keyboard.press("End")
             page.wait_for_timeout(SETTLE_MS)
             page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
             page.wait_for_timeout(SETTLE_MS)

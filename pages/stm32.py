@@ -21,6 +21,7 @@ from tmlcd_core.mcu import (
     ram_bars,
     what_fits,
 )
+from tmlcd_core.mcu.board_choices import board_choices
 from tmlcd_core.mcu.example import export_example
 from tmlcd_core.progress import silent
 from tmlcd_core.viz import mcu as viz
@@ -100,6 +101,24 @@ def paper_times() -> None:
     table(rows, *list(rows)[1:])
 
 
+@st.cache_data(max_entries=16, show_spinner=False)
+def voices(text: str, _boards: list[Board]) -> None:
+    """Show the best front end of each board for spoken words, and all of them in a table."""
+    choices = board_choices(_boards)
+    st.subheader("What can my board do?")
+    st.markdown(viz.best_in_words(choices))
+    with st.expander("All front ends on all boards"):
+        rows = viz.choices_table(choices)
+        table(rows, *list(rows)[2:])
+        a = choices[0].accuracy
+        st.caption(
+            f"T in uint8, |T| = 50. Accuracy: {a.words} words, {a.shots} take each, {a.speakers} speakers of "
+            "AudioMNIST, as the board hears them. ★ = the most accurate that fits and answers in two seconds. "
+            "Instructions are counted in an emulator; times assume one cycle per instruction and were not measured on "
+            "a board. The paper's filter has no word finder: its clips must begin with the word."
+        )
+
+
 def show() -> None:
     """Draw the page below its title."""
     st.markdown(
@@ -114,6 +133,8 @@ def show() -> None:
     c = st.session_state.get("stm32:configuration", PAPER_CONFIGURATIONS[0])
     boards = st.session_state.get("stm32:boards", list(BOARDS.values()))
 
+    voices(repr(boards), boards)
+    st.subheader("Memory")
     memory(repr((c, boards)), c, boards)
 
     st.subheader("Run time")

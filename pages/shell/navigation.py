@@ -64,7 +64,7 @@ PAGES = (
         "pages/lessons.py",
         "lessons",
         "Learn",
-        "Eight guided lessons: predict what will happen, watch, and check. Make your own.",
+        "Nine guided lessons: predict what will happen, watch, and check. Make your own.",
     ),
     Page(
         "STM32",

@@ -251,3 +251,20 @@ def test_the_presenters_view_fills_the_screen(width, height, server, visit):  # 
     settle(page)
     bottom = page.locator(".player .controls").evaluate("one => one.parentElement.getBoundingClientRect().bottom")
     assert 0.9 * height < bottom <= height + 2
+
+
+def test_a_sample_of_the_picture_can_be_seen_and_heard(server, visit):  # noqa: F811
+    page = with_player(visit, f"{server}/drift-lab?per_class=150&train=20&learners=hybrid&data=speech")
+    paused(page, 40)
+    page.locator("canvas.plane").first.evaluate(
+        """canvas => {
+            const box = canvas.getBoundingClientRect();
+            for (let x = 4; x < box.width; x += 6) for (let y = 4; y < box.height; y += 6) {
+                canvas.dispatchEvent(new MouseEvent("click", { clientX: box.left + x, clientY: box.top + y }));
+                if (!canvas.getRootNode().querySelector(".tip").hidden) return;
+            }
+        }"""
+    )
+    page.locator(".player[data-media='1']").wait_for()
+    assert page.locator(".player .tip img").get_attribute("src").startswith("data:image/png")
+    page.locator(".player[data-played='1']").wait_for()

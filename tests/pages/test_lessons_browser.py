@@ -4,8 +4,10 @@ import shutil
 
 import pytest
 
+from pages.classroom import ADDRESSES
 from pages.views.lessons.own import Task, link
 from tests.pages.test_app_browser import browser, server, settle, visit  # noqa: F401
+from tests.support.appserver import serve
 
 pytestmark = [
     pytest.mark.browser,
@@ -44,10 +46,10 @@ def test_a_student_takes_a_lesson_with_the_keyboard_alone(server, visit):  # noq
     page.get_by_role("button", name="I do not know").wait_for()
     settle(page)
     page.goto(f"{server}/lessons")
-    page.get_by_text("1 of 16 questions checked, 0 predicted right").wait_for()
+    page.get_by_text("1 of 17 questions checked, 0 predicted right").wait_for()
     page.get_by_role("link", name="Continue: Passive against active").wait_for()
     other = visit(f"{server}/lessons")
-    other.get_by_text("0 of 16 questions checked").wait_for()
+    other.get_by_text("0 of 17 questions checked").wait_for()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -63,3 +65,23 @@ def test_the_panel_fits_a_phone(scheme, server, visit):  # noqa: F811
     assert "**bold**" in panel.inner_text()
     main = page.locator("[data-testid=stMain]")
     assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 0, "long text wraps"
+
+
+def test_the_teacher_sees_how_the_class_predicts_while_it_does(visit, monkeypatch):  # noqa: F811
+    monkeypatch.setenv(ADDRESSES, "https://192.168.1.5:8501")
+    with serve() as classroom:
+        teacher = visit(f"{classroom}/stm32?lesson=chip")
+        teacher.get_by_text("Show how the class predicted").click()
+        teacher.get_by_text("0 predictions so far").wait_for()
+        students = []
+        for said in ("On all of them", "Only on the larger ones", "Only on the larger ones"):
+            student = visit(f"{classroom}/stm32?lesson=chip")
+            students.append(student)
+            student.get_by_role("button", name=said).click()
+            student.get_by_text(f"You predicted: {said}").wait_for()
+        teacher.get_by_text("3 predictions so far").wait_for()
+        for counted in ("On all of them: 1", "Only on the larger ones: 2", "On none of them: 0"):
+            teacher.get_by_text(counted, exact=True).wait_for()
+        assert teacher.get_by_role("button", name="On all of them").is_visible(), "the teacher has not predicted"
+        for page in (teacher, *students):
+            page.goto("about:blank")  # before the server stops

@@ -33,9 +33,9 @@ def test_every_number_of_the_tour_is_measured_again():
     )
     assert f"sample {at:,}" in change.text
     alarm = hybrid.detections[0]
-    held, kept = hybrid.sizes[alarm - 1], hybrid.sizes[alarm]
+    lost, held = hybrid.trace.membership.dropped(int(alarm))
     said = re.findall(r"\*\*([^*]+)\*\*", notice.text)
-    assert said == [f"{alarm - at}", f"{held - kept} of its {held}", f"{hybrid.metrics.recovery:.0f}"]
+    assert said == [f"{alarm - at}", f"{lost} of its {held}", f"{hybrid.metrics.recovery:.0f}"]
     curves = {line.name: line.y for line in notice.picture.data}
     assert len(curves) == 2 and all(len(curve) == len(hybrid.correct) for curve in curves.values())
     assert f"{budget(FULL_RATE_F401).needed:,} bytes" in chip.text

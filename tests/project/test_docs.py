@@ -412,3 +412,15 @@ def test_debian_has_the_packages():
         ):
             pytest.skip("this machine has no package lists")
         assert f"Package: {name}" in known.stdout
+
+
+def test_the_readme_opens_with_a_short_animation_of_the_lab():
+    from PIL import Image
+
+    text = (ROOT / "README.md").read_text("utf-8")
+    alt, place = re.search(r"!\[([^\]]+)\]\(([^)]+)\)", text).groups()
+    assert text.index(place) < text.index("```"), "before anything else"
+    file = ROOT / place
+    with Image.open(file) as animation:
+        assert animation.n_frames > 20 and animation.info["loop"] == 0
+    assert file.stat().st_size < 2_000_000 and "Drift lab" in alt

@@ -16,12 +16,12 @@ from hypothesis.extra.numpy import arrays
 
 from tests.experiments.test_evaluation import random_run
 from tmlcd_core.errors import ConfigError, DataError
-from tmlcd_core.experiments import evaluate, summarise
+from tmlcd_core.experiments import Experiment, evaluate, summarise
 from tmlcd_core.learners import LEARNERS as REGISTERED
 from tmlcd_core.learners import Trace
 from tmlcd_core.metrics import accuracy_curve
 from tmlcd_core.viz import showcase
-from tmlcd_core.viz.lab import figures, plane_figure, spreads
+from tmlcd_core.viz.lab import figures, picture_of, plane_figure, run_of, spreads
 from tmlcd_core.viz.matplotlib_figures import Plane, planes
 from tmlcd_core.viz.palette import COMPARED, LEARNER_STYLES, SPARE, styles
 from tmlcd_core.viz.player import Panel, PlayerRun, number_text, player_script, readable, recovery_text
@@ -318,3 +318,51 @@ def test_all_figures_say_never():
     several = spreads({"cit": summarise([never, back, back]), "static": summarise([never, never])})
     row = several[""].index("samples until recovered")
     assert (several["CIT"][row], several["Static"][row]) == ("156 ± 0, 1 never", "never")
+
+
+REGIONS = """
+import { decode, regions } from "./player.mjs";
+import { readFileSync, writeFileSync } from "node:fs";
+const run = decode(new Uint8Array(readFileSync("run")));
+const { picture } = run;
+const bounds = JSON.parse(readFileSync("bounds.json", "utf8"));
+const samples = JSON.parse(readFileSync("samples.json", "utf8"));
+const found = samples.map((i) => picture.learners.map(({ T, k, by_distance }) => {
+  const held = [...T.place.keys()].filter((m) => T.enters[m] <= i && i < T.leaves[m]);
+  const pick = (values) => Float32Array.from(held, (m) => values[T.place[m]]);
+  const labels = held.map((m) => T.label[m]);
+  return [...regions(pick(picture.x), pick(picture.y), labels, picture.classes.length, bounds, k, by_distance, 12)];
+}));
+console.log(JSON.stringify(found));
+"""
+
+
+@needs_node
+def test_the_decision_regions_of_the_browser_are_the_predictions_of_the_learner(tmp_path):
+    names = ("cit", "hybrid", "static")
+    settings = {"hybrid.k": 3, "static.weights": "distance"}
+    experiment = Experiment(
+        "points", 4, drift="labels-swapped", per_class=120, train=15, learners=names, settings=settings
+    )
+    stream = experiment.stream()
+    traces = {name: experiment.learner_run(name, stream).trace for name in names}
+    known = {name: experiment.learner_settings(name, stream.scenario) for name in names}
+    picture = picture_of(stream, traces, known)
+    assert picture.regions
+    (tmp_path / "run").write_bytes(run_of("x", stream, traces, 25.0, picture=picture).pack())
+    left, right, bottom, top = -6.0, 6.0, -6.0, 6.0
+    bounds = {"left": left, "right": right, "bottom": bottom, "top": top}
+    (tmp_path / "bounds.json").write_text(json.dumps(bounds))
+    samples = [0, 239, 300, len(stream) - 1]
+    (tmp_path / "samples.json").write_text(json.dumps(samples))
+    (tmp_path / "player.mjs").write_bytes(player_script().encode())
+    (tmp_path / "regions.mjs").write_text(REGIONS, encoding="utf-8")
+    said = subprocess.run([NODE, "regions.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    centres = [(i + 0.5) / 12 for i in range(12)]
+    grid = np.array([(left + x * (right - left), bottom + y * (top - bottom)) for x in centres for y in centres], "f4")
+    classes = np.unique(np.concatenate([stream.y0, stream.y]))
+    for i, found in zip(samples, json.loads(said.stdout), strict=True):
+        for name, cells in zip(names, found, strict=True):
+            model = experiment.learner(name, stream.scenario).fit(stream.X0, stream.y0)
+            model.run(stream.X[: i + 1], stream.y[: i + 1])
+            assert classes[cells].tolist() == model.predict(grid).tolist(), (name, i)

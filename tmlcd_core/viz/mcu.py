@@ -19,6 +19,7 @@ from tmlcd_core.mcu import (
     recorded,
     time_rows,
 )
+from tmlcd_core.mcu.board_choices import Choice
 from tmlcd_core.mcu.boards import KB
 from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY
 from tmlcd_core.viz.plotly_json import Part, plotly_figure
@@ -150,6 +151,32 @@ def budget_table(table: Budget) -> dict[str, list[str]]:
     rows.append(("Needed", "", table.needed, "with all that is marked +"))
     names, sizes, counts, notes = zip(*rows, strict=True)
     return {"": list(names), "Size": list(sizes), "Bytes": [f"{n:,}" for n in counts], "Note": list(notes)}
+
+
+def choices_table(choices: Sequence[Choice]) -> dict[str, list[str]]:
+    """Return the table of front ends on boards, columns by name; the board's best one is marked."""
+    return {
+        "Board": [c.board.title for c in choices],
+        "Front end": [f"{c.title}{' ★' if c.best else ''}" for c in choices],
+        "Same voice": [f"{c.accuracy.same_voice:.1%}" for c in choices],
+        "Another voice": [f"{c.accuracy.other_voice:.1%}" for c in choices],
+        "RAM": [in_kb(c.ram) for c in choices],
+        "Flash": [in_kb(c.flash) for c in choices],
+        "Largest |T|": [f"{c.largest:,}" if c.fits else "does not fit" for c in choices],
+        "Instructions per word": [f"{c.instructions.word:,}" for c in choices],
+        "Time per word (estimate)": [f"{1000 * c.seconds:,.0f} ms" for c in choices],
+    }
+
+
+def best_in_words(choices: Sequence[Choice]) -> str:
+    """Return one sentence per board on its best front end."""
+    return " ".join(
+        f"**{c.board.title}**: “{c.title}”, {c.accuracy.same_voice:.1%} right with your voice and "
+        f"{c.accuracy.other_voice:.1%} with another one, room for {c.largest:,} samples, about "
+        f"{1000 * c.seconds:,.0f} ms per word (estimate)."
+        for c in choices
+        if c.best
+    )
 
 
 def fit_table(fits: Sequence[Fit]) -> dict[str, list[str]]:

@@ -72,6 +72,9 @@ COMPARED = {
     "nn-fc1-static": Style("NN-FC1, trained once", "NN-FC1 once", "#FF1EE1", (6, 2, 2, 2)),
     "sam-knn": Style("SAM-kNN", "SAM-kNN", "#00A50F", (8, 2)),
     "knn-adwin": Style("kNN + ADWIN", "kNN + ADWIN", "#4B782D", (5, 2, 1, 2)),
+    "river-softmax": Style("Online softmax (river)", "Softmax", "#A53CB4", (6, 4)),
+    "river-tree": Style("Hoeffding adaptive tree (river)", "Tree", "#0096A5", (13, 2)),
+    "river-forest": Style("Adaptive random forest (river)", "Forest", "#78693C", (4, 2, 4, 5)),
 }
 SPARE = ((GREY, (12, 3, 3, 3)), (OLIVE, (7, 3)), (SKY, (2, 2, 7, 2)))
 

@@ -518,7 +518,9 @@ class Player {
   }
 
   receive({ place, ...medium }) {
+    if (this.media.has(place)) return; // a rerun of the page gives it again
     this.media.set(place, medium);
+    this.root.dataset.media = this.media.size;
     if (place !== this.chosen || !this.pointed) return;
     this.describe();
     if (this.pointed.loud) this.sound(medium);

@@ -12,8 +12,8 @@ The contract with the browser (`player_data.js` reads it; version 2):
 - `picture`: positions of all samples in two dimensions, and who was in T from when to when (`viz.picture`), or null.
 - Options (`start`, `autoplay`, `speed`, `height`, `reports`, `links`, `tools`) do not change the digest of a run.
 
-`script()` and `style()` are the player itself; it needs no server: call the module's default export with `data`,
-`parentElement` and `setStateValue(name, value)`.
+`player_script()` and `player_style()` are the player itself; it needs no server: call the module's default export with
+`data`, `parentElement` and `setStateValue(name, value)`.
 """
 
 import hashlib

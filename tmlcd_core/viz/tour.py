@@ -36,7 +36,8 @@ def tour_stops(run: PlayerRun) -> list[Stop]:
     found = judge(hits, alarms, [change])
     sizes = run.panels[1].curves[LEARNS]
     alarm = next(alarm for alarm in alarms if alarm >= change)
-    held, kept = int(sizes[alarm - 1]), int(sizes[alarm])
+    held, stored = int(sizes[alarm - 1]), int(not hits[alarm])  # a mistake at the alarm is stored before T is cut
+    lost = held + stored - int(sizes[alarm])
     what = run.change_texts[0] if run.change_texts else "the world changes"
     small, large = budget(FULL_RATE_F401).needed, budget(PAPER_CONFIGURATIONS[0]).needed
     bars = ram_bars(FULL_RATE_F401)
@@ -52,7 +53,7 @@ def tour_stops(run: PlayerRun) -> list[Stop]:
         Stop(
             "Who notices?",
             f"*Hybrid* counts its right and wrong answers. After **{alarm - change}** samples it is sure that "
-            f"something has changed, drops **{held - kept} of its {held}** stored samples, all older than the "
+            f"something has changed, drops **{lost} of its {held}** stored samples, all older than the "
             f"change, and learns from its mistakes. After **{found.recovery:.0f}** samples it is nearly as good as "
             "before.",
             tour_accuracy_figure(run, (STILL, LEARNS), change, alarm),

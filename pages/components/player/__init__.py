@@ -9,6 +9,18 @@ import streamlit as st
 from tmlcd_core.viz.player import PlayerRun, player_script, player_style
 
 _component = st.components.v2.component("tmlcd_player", js=player_script(), css=player_style())
+# Hands the picture and the sound of a sample to the player, which asked for them.
+_medium = st.components.v2.component(
+    "tmlcd_medium",
+    js="""export default ({ data }) => {
+  if (data) dispatchEvent(new CustomEvent("tmlcd-medium", { detail: data }));
+};""",
+)
+
+
+def give_medium(place: int, picture: str, sound: str | None) -> None:
+    """Give the player the picture and the sound (data URLs) of the sample at `place`, initial samples first."""
+    _medium(key="lab medium", data={"place": place, "picture": picture, "sound": sound})
 
 
 def player(

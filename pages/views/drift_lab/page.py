@@ -14,7 +14,7 @@ from pages.shell.url_widgets import as_text
 from pages.views.drift_lab.choose import DATA, Chosen, choose
 from pages.views.drift_lab.repeat import RUNS, Bands, bands
 from pages.views.drift_lab.runs import GOOD, LabRun, pool_of, run
-from pages.views.drift_lab.sample import sample_view
+from pages.views.drift_lab.sample import look, sample_view, show_looked
 from pages.views.drift_lab.toolbar import ASKED, drift_now, links_of, offered_drifts, remember, tools, write_settings
 from pages.views.drift_lab.upload import Upload
 from tmlcd_core.errors import TmlcdError
@@ -40,10 +40,11 @@ def watch(found: LabRun, title: str, several: Bands | None) -> None:
     sample = player(
         shown, "lab", start="begin", autoplay=True, reports=True, tools=offered,
         links={} if several else links_of(found),
-        on_ask={"world": partial(drift_now, len(found.stream)), "look": lambda: None},
+        on_ask={"world": partial(drift_now, len(found.stream)), "look": look},
     )  # fmt: skip
     if st.session_state.pop(ASKED, False):
         st.rerun()
+    show_looked(found)
     if sample is not None:
         sample_view(found, min(sample, len(found.stream) - 1))
     else:

@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from pages.components.player import give_medium
 from pages.shell.url_widgets import as_text, faults_as_messages
 from pages.views.drift_lab.runs import LabRun
 from tmlcd_core.experiments.inspection import Inspection, Neighbour
@@ -23,6 +24,7 @@ THUMBNAIL = 64  # px
 ORDER = "1 is the nearest neighbour, the first row of the table."
 MEDIUM_SHARE = 0.7  # of a learner's column: the width of the sample's picture
 RATE = 22_050  # Hz, of every clip
+LOOKED = "lab looked"  # place in the picture of the sample to show
 
 
 def sample_view(found: LabRun, sample: int) -> None:
@@ -45,6 +47,31 @@ def sample_view(found: LabRun, sample: int) -> None:
                 with column:
                     opinion(found, sample, looks[name].short, view, label)
             left = left[ROW:]
+
+
+def look() -> None:
+    """Callback of the player: remember the place of the sample in the picture that the visitor points at."""
+    place = st.session_state.lab.get("look")
+    st.session_state[LOOKED] = int(place) if isinstance(place, int | float) and place >= 0 else None
+
+
+def show_looked(found: LabRun) -> None:
+    """Give the player the picture and the sound of the sample that the visitor points at, if it has them."""
+    place = st.session_state.pop(LOOKED, None)
+    stream, initial = found.stream, len(found.stream.y0)
+    if place is None or place >= initial + len(stream):
+        return
+    first = place < initial
+    number = int(stream.origin0[place] if first else stream.origin[place - initial])
+    index = int(stream.index0[place] if first else stream.index[place - initial])
+    origin = stream.origins[number]
+    medium = found.feature_pool.medium(origin, index)
+    if medium is None:
+        return
+    picture = thumbnail(found.experiment.data, origin, index, np.asarray(medium))
+    heard = medium.ndim == 1
+    sound = "data:audio/wav;base64," + base64.b64encode(wav(medium, RATE)).decode() if heard else None
+    give_medium(place, picture, sound)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)

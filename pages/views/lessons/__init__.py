@@ -13,10 +13,11 @@ from pages.views.lessons import (
     passive_active,
     price_of_memory,
     threshold,
+    two_networks,
 )
 from pages.views.lessons.lesson import Lesson
 
-MODULES = (passive_active, price_of_memory, threshold, noise, forgetting, equal_bytes, late_labels, chip)
+MODULES = (passive_active, price_of_memory, threshold, noise, forgetting, equal_bytes, late_labels, chip, two_networks)
 LESSONS = tuple(one.LESSON for one in MODULES)
 BY_NAME = {lesson.name: lesson for lesson in LESSONS}
 OLD_TITLES = {lesson.old_title or lesson.title: lesson.name for lesson in LESSONS}  # in addresses of earlier versions

@@ -23,6 +23,7 @@ class LessonRun:
     traces: "dict[str, Trace]"
     y: Any
     change: int
+    features: int
     experiment: Any
     scenario: Any
 
@@ -42,7 +43,15 @@ def run_of(settings: Settings) -> LessonRun:
 
     found = linked_run({key: [value] if isinstance(value, str) else value for key, value in settings.items()})
     stream = found.stream
-    return LessonRun(found.metrics, found.traces, stream.y, stream.changes[0], found.experiment, found.scenario)
+    change = stream.changes[0] if stream.changes else len(stream)
+    about = found.experiment, found.scenario
+    return LessonRun(found.metrics, found.traces, stream.y, change, stream.X.shape[1], *about)
+
+
+def dropped(trace: "Trace") -> tuple[int, int]:
+    """Return how many samples T lost at the first alarm, and how many it held before: as the Drift lab counts them."""
+    assert trace.membership is not None
+    return trace.membership.dropped(int(trace.detections[0]))
 
 
 def percent(share: float, digits: int = 0) -> str:

@@ -1,7 +1,7 @@
 """Lesson: learn from every mistake, or wait for an alarm?"""
 
 from pages.views.lessons.lesson import Found, Lesson, Part, Settings
-from pages.views.lessons.measuring import NAMES, most, number, percent, run_of
+from pages.views.lessons.measuring import NAMES, dropped, most, number, percent, run_of
 
 HOME_RUN: Settings = {"data": "pack", "per_class": "750", "seed": "1"}
 THREE = ("cit", "active", "hybrid")
@@ -14,9 +14,8 @@ def swap(settings: Settings) -> Found:
     back = {name: float(run.metrics[name].recovery) for name in THREE}
     facts = {f"{name}_back": number(back[name]) for name in THREE}
     facts |= {f"{name}_delay": number(run.metrics[name].delay) for name in ("active", "hybrid")}
-    dropped = run.traces["hybrid"]
-    alarm = int(dropped.detections[0])
-    facts |= {"stored": str(dropped.sizes[alarm - 1]), "kept": str(dropped.sizes[alarm])}
+    lost, stored = dropped(run.traces["hybrid"])
+    facts |= {"stored": str(stored), "lost": str(lost)}
     values = {name: f"recovered after {number(back[name])} samples" for name in THREE}
     return Found(most(back), values, facts)
 
@@ -53,7 +52,7 @@ LESSON = Lesson(
             swap,
             "Each sample that was stored before the swap now votes for the wrong word, and Condensing-in-Time forgets "
             "none of them: it takes {cit_back} samples until it is nearly as good as before. The tests of Active and "
-            "Hybrid raise an alarm {active_delay} and {hybrid_delay} samples after the swap. Hybrid then keeps {kept} "
+            "Hybrid raise an alarm {active_delay} and {hybrid_delay} samples after the swap. Hybrid then drops {lost} "
             "of its {stored} samples. Active is back after {active_back} samples, Hybrid after {hybrid_back}.",
         ),
         Part(
