@@ -6,6 +6,7 @@ from pages.shell.computation import one_at_a_time
 from pages.shell.url_widgets import checked, faults_as_messages, table
 from pages.views.lessons.own import make_lesson
 from pages.views.lessons.panel import lesson_panel
+from pages.views.stm32.board_in_the_loop import show_board_in_the_loop
 from pages.views.stm32.choose import choose_boards, choose_configuration, presets
 from tmlcd_core.mcu import (
     BOARDS,
@@ -153,6 +154,8 @@ def show() -> None:
             st.download_button(f"tmlcd-{chosen.name}.zip, {len(archive) / 1000:.0f} kB", archive,
                                f"tmlcd-{chosen.name}.zip", "application/zip", icon=":material/download:")  # fmt: skip
             st.caption(f"{about} Its README explains how to test, build, flash and use it.")
+    st.subheader("Board in the loop")
+    show_board_in_the_loop()
     make_lesson("stm32")
 
 

@@ -277,6 +277,41 @@ def test_an_example_has_the_features_of_its_configuration(c, monkeypatch, fresh)
     assert len(example.model) <= c.samples
 
 
+# ---------------------------------------------------------------- board in the loop
+
+
+def test_the_board_in_the_loop_names_what_is_missing_or_shows_a_run(monkeypatch, tmp_path):
+    """Without QEMU a sentence; with it a button that starts the command; its result as numbers and a chart."""
+    import json
+
+    from pages.views.stm32 import board_in_the_loop
+    from tmlcd_core.cli.board import register
+    from tmlcd_core.cli.command import _Parser
+
+    monkeypatch.setattr(board_in_the_loop, "missing_tools", lambda: "QEMU is not installed: apt-get install it")
+    at = open_page()
+    assert not at.exception and any("QEMU is not installed" in one.value for one in at.info)
+    assert any("board --port" in code.value for code in at.code)
+
+    parser = _Parser()
+    register(parser.add_subparsers())
+    options = parser.parse_args([*board_in_the_loop.COMMAND, "--out", "x"])
+    assert options.emulate and options.swap and options.out == Path("x")
+
+    step = {"time": 1, "size": 5, "statistic": 0.5}
+    found = {
+        "samples": 3, "different": 0, "alarms": [[3, 2]], "cost": {"mean": 1000.0, "most": 2000}, "stack": 400,
+        "steps": [{"board": step | {"time": i}} for i in (1, 2, 3)],
+    }  # fmt: skip
+    monkeypatch.setattr(board_in_the_loop, "missing_tools", lambda: None)
+    monkeypatch.setattr(board_in_the_loop, "is_local_visitor", lambda: True)
+    monkeypatch.setattr(board_in_the_loop.BackgroundCommand, "result", lambda self: json.dumps(found))
+    at = open_page()
+    assert not at.exception
+    assert {"Samples", "Decisions that differ from Python", "Alarms"} <= {metric.label for metric in at.metric}
+    assert any(button.label == "Run" for button in at.button)
+
+
 def test_the_page_says_what_each_board_can_do():
     at = open_page()
     said = next(m.value for m in at.markdown if "right with your voice" in m.value)
