@@ -1,5 +1,6 @@
 """The Microphone page in a real Chromium whose microphone plays generated clips, is refused, missing or gone."""
 
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 import soundfile
+import soxr
 from playwright.sync_api import expect
 
 from benchmarks.bench_microphone import microphone_file
@@ -18,7 +20,7 @@ from pages.views.microphone.sample_clips import sample_clip
 from tests.pages.test_app_browser import LOCAL, WAIT, server, settle  # noqa: F401
 from tests.pages.test_pages_browser import choose
 from tests.support.appserver import chromium, serve
-from tmlcd_core.features.voice import open_take
+from tmlcd_core.features.voice import VOICE_EXTRACTORS, open_take
 from tmlcd_core.live import LiveSession
 from tmlcd_core.viz.medium import wav
 
@@ -26,6 +28,7 @@ pytestmark = pytest.mark.browser
 if shutil.which("chromium") is None:
     pytest.skip("*** NO CHROMIUM: the browser tests are skipped ***", allow_module_level=True)
 
+VOICES = os.environ.get("TMLCD_VOICES", "")
 HOSTILE = "<img src=x onerror=window.bad=1>"
 ELSEWHERE = "lab.example"
 ALLOWED, REFUSED = "--use-fake-ui-for-media-stream", "--deny-permission-prompts"
@@ -285,6 +288,58 @@ def test_the_microphone_is_given_back_when_it_goes_and_when_the_page_is_left(ser
         page.locator("[data-testid=stSidebarNavLink]", has_text="Paper").click()
         page.wait_for_url("**/paper")
         page.wait_for_function("() => stream.getTracks()[0].readyState === 'ended'")
+
+
+def spoken(voice: str, folder: Path) -> tuple[list[bytes], np.ndarray]:
+    """Three words to teach as WAV bytes, and takes of another word at 48 kHz with pauses, of one voice."""
+    if voice == "eSpeak":
+        other, _ = soundfile.read(microphone_file(folder / "stop.wav", "stop", takes=3))
+        return [wav(*sample_clip(word, 0)) for word in ("yes", "no", "up")], other
+    if not VOICES:
+        pytest.skip("*** TMLCD_VOICES is not set: not tested with real voices ***")
+    speaker = min(path.stem.split("_")[1] for path in Path(VOICES).glob("*_*_*.flac"))
+    clips = {digit: sorted(Path(VOICES).glob(f"{digit}_{speaker}_*.flac")) for digit in "1378"}
+    parts = [np.zeros(round(1.2 * 48_000))]
+    for path in clips["8"][:3]:
+        samples, rate = soundfile.read(path)
+        parts += [soxr.resample(0.3 * samples / np.abs(samples).max(), rate, 48_000), parts[0]]
+    return [wav(*soundfile.read(clips[digit][0])) for digit in "137"], np.concatenate(parts)
+
+
+@pytest.mark.parametrize("voice", ["eSpeak", "real"])
+def test_a_word_that_was_not_taught_is_unknown_and_not_learned_as_the_asked_one(voice, tmp_path):
+    taught, untaught = spoken(voice, tmp_path)
+    soundfile.write(file := tmp_path / "other.wav", untaught, 48_000, subtype="PCM_16")
+    with serve() as fresh, opened(
+        f"{fresh}/microphone", ALLOWED, DEVICE, f"--use-file-for-fake-audio-capture={file}"
+    ) as page:  # fmt: skip
+        others(page)
+        files = page.locator("[data-testid=stMain] [data-testid=stFileUploaderDropzoneInput]")
+        for word, sound in zip(("yes", "no", "up"), taught, strict=True):
+            files.set_input_files({"name": f"{word}.wav", "mimeType": "audio/wav", "buffer": sound})
+            counted(page, word, 1)
+            settle(page)
+        page.get_by_role("button", name="Say words").click()
+        page.get_by_text("The prediction appears here").wait_for()
+        page.get_by_text("Features", exact=True).click()
+        network = page.get_by_text(VOICE_EXTRACTORS["speech"].explain)
+        for _ in range(60):  # every run of the page looks whether the network is loaded
+            if network.count():
+                break
+            for step in ("3 Change", "2 Say"):
+                page.get_by_role("radio", name=step).click()
+                settle(page)
+        expect(network).to_be_visible()
+        prompt = page.locator(".recorder .prompt").inner_text()
+        start(page)
+        takes_done(page, 3)
+        stop(page)
+        expect(page.locator(".st-key-mic-answer [data-testid=stMetricValue]")).to_have_text("unknown", timeout=WAIT)
+        assert page.locator(".recorder .prompt").inner_text() == prompt, "the page asks for the same word again"
+        page.get_by_text("Nothing was learned").wait_for()
+        page.get_by_text("after the first judged answer").wait_for()
+        page.keyboard.press("2")
+        page.get_by_text("the word was “no”").wait_for()
 
 
 # ---------------------------------------------------------------- without one

@@ -224,13 +224,20 @@ def test_files_sent_together_are_of_one_word_though_its_turn_passes_on():
     assert tab_of(at).session.counts() == {"yes": GOAL + 2, "no": 0, "up": 0}
 
 
+def record(at: AppTest, samples: np.ndarray, asked: str, rate: int = 16_000) -> AppTest:
+    """Send a take as the recorder does, with the word that the page asked for."""
+    sent = {"id": str(uuid.uuid4()), "wav": base64.b64encode(sound(samples, rate)).decode(), "word": asked}
+    at.session_state[sources.RECORDER] = SimpleNamespace(take=sent)
+    at.run()
+    assert not at.exception
+    return at
+
+
 def test_a_take_is_of_the_word_that_was_asked_for_when_it_was_recorded():
     at = open_page()
     for number in range(GOAL + 2):
-        sent = {"id": str(uuid.uuid4()), "wav": base64.b64encode(sound(word(seed=number))).decode(), "word": "yes"}
-        at.session_state[sources.RECORDER] = SimpleNamespace(take=sent)
-        at.run()
-    assert not at.exception and tab_of(at).session.counts() == {"yes": GOAL + 2, "no": 0, "up": 0}
+        record(at, word(seed=number), "yes")
+    assert tab_of(at).session.counts() == {"yes": GOAL + 2, "no": 0, "up": 0}
 
 
 def test_a_long_file_is_cut_into_words_to_keep_or_to_drop():
@@ -477,7 +484,8 @@ def test_an_answer_that_was_not_judged_makes_room_for_the_next():
 
 @pytest.fixture
 def only_taught_takes_are_known(monkeypatch):
-    monkeypatch.setitem(LARGEST, "word", 1.0)
+    for extractor in LARGEST:
+        monkeypatch.setitem(LARGEST, extractor, 1e-3)
     monkeypatch.setattr(unknown, "SPREAD", 0.01)
 
 
@@ -507,6 +515,62 @@ def test_an_unknown_sound_is_not_taken_for_the_word_that_was_asked_for(only_taug
     begin_drift(tab, "speaker")
     answer_take(tab, open_take((word(seed=1), 16_000)))
     assert tab.session.judged == 1, "now it is the changed sound of the word"
+
+
+def test_an_unknown_word_from_the_recorder_waits_for_a_key_and_the_page_asks_again(only_taught_takes_are_known):
+    at = step(taught(), SAY)
+    tab = tab_of(at)
+    asked = tab.say.prompted
+    for number in range(3):
+        record(at, word(seed=number), asked)
+        assert at.metric[0].value == "unknown" and "say it again" in banner(at)
+        assert tab.session.judged == 0 and tab.say.prompted == asked and len(tab.session.takes) == 10
+    press(at, f"mic:judge:{asked}")
+    assert tab.session.judged == 1 and tab.say.outcome.word == asked
+
+
+def test_a_known_word_from_the_recorder_is_judged_as_the_word_that_was_asked_for():
+    at = step(taught(), SAY)
+    clip, rate = sample_clip("no", 50)
+    record(at, clip, "no", rate)
+    assert tab_of(at).session.judged == 1 and tab_of(at).say.outcome.word == "no"
+
+
+@pytest.fixture
+def network_loads(monkeypatch):
+    """The page begins before the network is loaded; a call loads it."""
+    monkeypatch.setattr("tmlcd_core.features.voice.speech_network.is_loaded", lambda: False)
+    return lambda: monkeypatch.setattr("tmlcd_core.features.voice.speech_network.is_loaded", lambda: True)
+
+
+def test_takes_are_computed_again_when_the_network_is_loaded(network_loads):
+    at = step(taught(), SAY)
+    press(at, "mic:ready:no")
+    tab = tab_of(at)
+    events, curve = list(tab.session.events), tab.session.curves()["cit"].answers
+    assert tab.session.extractor == at.selectbox(key="mic:extractor").value == "word"
+    network_loads()
+    at.run()
+    assert tab.session.extractor == at.selectbox(key="mic:extractor").value == "speech"
+    assert tab.session.events == events and tab.session.curves()["cit"].answers == curve
+    assert LiveSession.open(tab.handle.stored.path.read_bytes()).extractor == "speech"
+    at.selectbox(key="mic:extractor").set_value("word").run()
+    assert tab_of(at.run()).session.extractor == "word", "the choice of the user stays"
+
+
+@pytest.mark.parametrize("kept", ["chosen", "drift", "file"])
+def test_an_extractor_that_was_chosen_or_has_met_a_drift_stays(network_loads, kept):
+    at = taught()
+    if kept == "chosen":
+        for extractor in ("log-mel", "word"):
+            at.selectbox(key="mic:extractor").set_value(extractor).run()
+    elif kept == "drift":
+        begin_drift(tab_of(at), "swap", first="yes", second="no")
+    else:
+        at = upload(open_page(), "mine.zip", tab_of(at).session.save(), "mic:open")
+    network_loads()
+    at.run()
+    assert not at.exception and tab_of(at).session.extractor == "word"
 
 
 def test_words_that_the_page_asks_for_are_judged_without_a_click():

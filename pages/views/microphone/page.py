@@ -33,6 +33,7 @@ def show() -> None:
         class_view.teach_class(lesson)
         return
     tab = class_view.follow(current_tab())
+    tab.use_best_voice()
     if NEXT in st.session_state:
         st.session_state[STEP] = st.session_state.pop(NEXT)
     elif STEP not in st.session_state:  # reloaded, or back from another page
@@ -144,7 +145,8 @@ def advice(tab: TabState, step: str) -> tuple[str, str]:
     if step == TEACH:
         return "**Ready.** Every word has enough takes. Go on, or record more.", SAY
     if tab.say.awaits_judgement and tab.say.answer is not None and tab.say.answer.unknown:
-        return "**Next:** select the word that you said, or say the next one.", step
+        again = "say it again" if tab.say.prompting else "say the next one"
+        return f"**Next:** select the word that you said, or {again}.", step
     if tab.say.awaits_judgement:
         return "**Next:** select the word that you said; the learners learn it.", step
     if not tab.session.started:

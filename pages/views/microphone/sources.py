@@ -34,9 +34,9 @@ def take_in(tab: TabState, teaching: bool) -> None:
     with tab.exclusive() as session:
         if recording.id in recording.done:  # sent again while another thread worked on it
             return
-        word = recording.word if recording.word in session.words and (teaching or tab.say.prompting) else ""
+        asked = recording.word if recording.word in session.words else ""
         # A long recording always begins in step 1, but the user may have left it meanwhile.
-        receive(tab, recording.wav, teaching or recording.long, long=recording.long, word=word)
+        receive(tab, recording.wav, teaching or recording.long, long=recording.long, asked=asked)
         recording.acknowledge()
 
 

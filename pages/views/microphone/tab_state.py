@@ -14,6 +14,7 @@ from pages.views.microphone.messages import Messages
 from pages.views.microphone.session_handle import SessionHandle
 from pages.views.microphone.session_store import StoredSession
 from pages.views.microphone.step_state import DriftState, SayState, TeachState
+from tmlcd_core.features.voice import BEST_VOICE, DEFAULT_VOICE, default_voice
 from tmlcd_core.live import LiveSession, SessionProject
 
 
@@ -52,6 +53,24 @@ class TabState:
         """Show the session as it is now, after any change of its log."""
         self.drift.refresh(self.session)
         self.refresh()
+
+    def use_best_voice(self) -> None:
+        """Compute all takes again with the best extractor once it is loaded, if the session began before.
+
+        A session keeps an extractor that the user has chosen, and any extractor from its first drift on: the alarms on
+        the screen must not change.
+        """
+        if not self.handle.provisional:
+            return
+        with self.exclusive() as session:
+            if session.extractor != DEFAULT_VOICE or any(event["do"] == "drift" for event in session.events):
+                self.handle.provisional = False
+            elif default_voice() == BEST_VOICE:
+                self.handle.provisional = False
+                session.change(BEST_VOICE)
+                if self.handle.stored is not None:
+                    self.handle.mark_changed()
+                self.refresh()
 
     @contextmanager
     def exclusive(self) -> Iterator[LiveSession]:

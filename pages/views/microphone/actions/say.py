@@ -5,12 +5,12 @@ from tmlcd_core.features.voice import Take
 from tmlcd_core.live.drifts import sound_changes
 
 
-def answer_take(tab: TabState, take: Take, word: str = "") -> None:
+def answer_take(tab: TabState, take: Take, word: str = "", asked: str = "") -> None:
     """Answer one take, and judge the answer if its word is known; TmlcdError if the session refuses it.
 
-    The word is `word`, or the word that the page has asked for, unless the answer is "unknown" while the sound of the
-    words has not changed: then it was a noise or another word, which must not be learned. An earlier answer that was
-    not judged is removed: nothing was learned from it.
+    The word is `word` if it is certain. Otherwise it is the word that the page asked for (`asked`, or the one on the
+    screen), unless the answer is "unknown" while the sound of the words has not changed: then it was a noise or another
+    word, which must not be learned. An earlier answer that was not judged is removed: nothing was learned from it.
     """
     with tab.exclusive() as session:
         discard(tab)
@@ -18,7 +18,7 @@ def answer_take(tab: TabState, take: Take, word: str = "") -> None:
         tab.say.show(given)
         tab.handle.mark_changed()
         if not word and tab.say.prompting and (not given.unknown or sound_changes(session)):
-            word = tab.say.prompted
+            word = asked or tab.say.prompted
         if word:
             judge(tab, word)
 

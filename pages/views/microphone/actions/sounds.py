@@ -13,7 +13,14 @@ from tmlcd_core.live.drifts import in_force, spoken_for
 
 
 def receive(
-    tab: TabState, sound: bytes | tuple, teaching: bool, *, long: bool = False, name: str = "", word: str = ""
+    tab: TabState,
+    sound: bytes | tuple,
+    teaching: bool,
+    *,
+    long: bool = False,
+    name: str = "",
+    word: str = "",
+    asked: str = "",
 ) -> None:
     """Teach a sound, cut it into words, or answer it; an error becomes a message.
 
@@ -30,7 +37,9 @@ def receive(
     name
         Name of the file, for messages.
     word
-        The word that was said, if it is known; otherwise the word being taught or asked for.
+        The word that was said, if it is certain.
+    asked
+        Otherwise the word that the page asked for during the recording; if it is empty, the one on the screen.
     """
     with tab.messages.catch_errors(name), tab.exclusive():
         if teaching and (long or is_long(sound)):
@@ -40,9 +49,9 @@ def receive(
             discard(tab)  # a sound that is refused must not leave the old answer on the screen
         take = open_take(sound)
         if teaching:
-            teach_take(tab, take, word or tab.teach.word)
+            teach_take(tab, take, word or asked or tab.teach.word)
         else:
-            answer_take(tab, take, word)
+            answer_take(tab, take, word, asked)
         for remark in take.remarks:
             tab.messages.info(f"The take was stored. Note: {remark}.")
 

@@ -95,7 +95,9 @@ def predictions(given: Answer, outcome: Outcome | None) -> None:
 
 def judge(tab: TabState, given: Answer | None) -> None:
     """Draw a button for each word, with a number key, to say which word was said, and one to ignore the take."""
-    told = None if given is None or given.unknown else nearest_word(given)
+    told = None if given is None else nearest_word(given)
+    if given is not None and given.unknown:
+        told = tab.say.prompted if tab.say.prompting else None
     if tab.say.outcome is not None:
         told = tab.say.outcome.word
     with st.container(horizontal=True, key="mic-judge"):
