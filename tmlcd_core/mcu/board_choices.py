@@ -75,7 +75,7 @@ INSTRUCTIONS = {
 
 
 @dataclass(frozen=True)
-class Choice:
+class BoardChoice:
     """Front end on a board, with T in uint8 and |T| = 50.
 
     `seconds` is the estimated time for a word: its instructions at one cycle each; `load` is the share of the time that
@@ -115,7 +115,7 @@ def write_accuracies(rows: Iterable[VoiceAccuracy]) -> None:
     Path(__file__).with_name(RECORDED).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def board_choices(boards: Sequence[Board] = tuple(BOARDS.values())) -> list[Choice]:
+def board_choices(boards: Sequence[Board] = tuple(BOARDS.values())) -> list[BoardChoice]:
     """Return every front end on each board; `best` marks the most accurate one that fits and answers in two seconds.
 
     Examples
@@ -126,14 +126,14 @@ def board_choices(boards: Sequence[Board] = tuple(BOARDS.values())) -> list[Choi
     return [choice for board in boards for choice in _on_board(board)]
 
 
-def _on_board(board: Board) -> list[Choice]:
+def _on_board(board: Board) -> list[BoardChoice]:
     found = []
     for front_end, c in CONFIGURATIONS.items():
         flash = flash_bytes(c, fused=c.clips)
         n = INSTRUCTIONS[front_end, board.core]
         hertz = board.mhz * 1e6
         found.append(
-            Choice(
+            BoardChoice(
                 board,
                 front_end,
                 TITLES[front_end],
