@@ -6,6 +6,7 @@ from pages.shell.computation import one_at_a_time
 from pages.shell.url_widgets import checked, faults_as_messages, table
 from pages.views.lessons.own import make_lesson
 from pages.views.lessons.panel import lesson_panel
+from pages.views.stm32.board_in_the_loop import show_board_in_the_loop
 from pages.views.stm32.choose import choose_boards, choose_configuration, presets
 from tmlcd_core.mcu import (
     BOARDS,
@@ -20,6 +21,7 @@ from tmlcd_core.mcu import (
     ram_bars,
     what_fits,
 )
+from tmlcd_core.mcu.board_choices import board_choices
 from tmlcd_core.mcu.example import export_example
 from tmlcd_core.progress import silent
 from tmlcd_core.viz import mcu as viz
@@ -99,6 +101,24 @@ def paper_times() -> None:
     table(rows, *list(rows)[1:])
 
 
+@st.cache_data(max_entries=16, show_spinner=False)
+def voices(text: str, _boards: list[Board]) -> None:
+    """Show the best front end of each board for spoken words, and all of them in a table."""
+    choices = board_choices(_boards)
+    st.subheader("What can my board do?")
+    st.markdown(viz.best_in_words(choices))
+    with st.expander("All front ends on all boards"):
+        rows = viz.choices_table(choices)
+        table(rows, *list(rows)[2:])
+        a = choices[0].accuracy
+        st.caption(
+            f"T in uint8, |T| = 50. Accuracy: {a.words} words, {a.shots} take each, {a.speakers} speakers of "
+            "AudioMNIST, as the board hears them. ★ = the most accurate that fits and answers in two seconds. "
+            "Instructions are counted in an emulator; times assume one cycle per instruction and were not measured on "
+            "a board. The paper's filter has no word finder: its clips must begin with the word."
+        )
+
+
 def show() -> None:
     """Draw the page below its title."""
     st.markdown(
@@ -113,6 +133,8 @@ def show() -> None:
     c = st.session_state.get("stm32:configuration", PAPER_CONFIGURATIONS[0])
     boards = st.session_state.get("stm32:boards", list(BOARDS.values()))
 
+    voices(repr(boards), boards)
+    st.subheader("Memory")
     memory(repr((c, boards)), c, boards)
 
     st.subheader("Run time")
@@ -132,6 +154,8 @@ def show() -> None:
             st.download_button(f"tmlcd-{chosen.name}.zip, {len(archive) / 1000:.0f} kB", archive,
                                f"tmlcd-{chosen.name}.zip", "application/zip", icon=":material/download:")  # fmt: skip
             st.caption(f"{about} Its README explains how to test, build, flash and use it.")
+    st.subheader("Board in the loop")
+    show_board_in_the_loop()
     make_lesson("stm32")
 
 

@@ -108,7 +108,7 @@ def test_another_extractor_computes_every_take_again_from_its_sound():
 
 @pytest.mark.parametrize(
     ("extractor", "front_end"),
-    [("word", "word"), ("log-mel", "word"), ("aligned", "clip")],
+    [("word", "word"), ("speech", "speech"), ("log-mel", "word"), ("aligned", "clip")],
 )
 def test_the_exported_project_has_the_sessions_extractor_or_names_both(extractor, front_end):
     session = taught(extractor)
@@ -117,6 +117,7 @@ def test_the_exported_project_has_the_sessions_extractor_or_names_both(extractor
     title = VOICE_EXTRACTORS[extractor].title
     expected = {
         "word": f"The board hears words in a stream with the page's extractor, “{title}”",
+        "speech": f"The board hears words in a stream with the page's extractor, “{title}”",
         "log-mel": f"The board uses “Cepstra of the word”, the page uses “{title}”: their accuracies differ",
         "aligned": "The board uses the paper's filter, the page too",
     }[extractor]

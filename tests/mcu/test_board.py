@@ -249,3 +249,16 @@ def test_a_board_of_ones_own_needs_its_own_driver(tmp_path):
     folder = export_firmware(HybridTinyKNN(max_size=50).fit(X[:START], Y[:START]), board=mine).write(tmp_path)
     with pytest.raises(ExportError, match=r"no nucleo\.c for mine"):
         build_firmware(folder, mine, serial=True)
+
+
+@needs_qemu
+def test_the_command_writes_its_steps_and_changes_settings(project, tmp_path, capsys):
+    out = tmp_path / "steps.json"
+    settings = "--threshold 3 --batch 5 --warmup 10 --samples 12"
+    assert main(f"board --emulate --project {project} {settings} --out {out} --json".split()) == 0
+    capsys.readouterr()
+    found = json.loads(out.read_text())
+    assert [step["board"]["time"] for step in found["steps"]] == list(range(1, 13))
+    assert all(step["equal"] for step in found["steps"])
+    assert main(f"board --emulate --project {project} --batch 0".split()) == 2
+    assert "refuses the settings" in capsys.readouterr().err

@@ -24,6 +24,7 @@ from tmlcd_core.mcu import (
     ram_bars,
     recorded,
 )
+from tmlcd_core.mcu.board_choices import board_choices
 from tmlcd_core.mcu.example import export_example, fit_example
 from tmlcd_core.viz import mcu as viz
 
@@ -56,8 +57,8 @@ def open_page(**asked: str) -> AppTest:
 
 
 def shown(at: AppTest, table: int = 0) -> dict[str, list[str]]:
-    """The cells of a table, row by row."""
-    frame = at.table[table].value
+    """The cells of a table, row by row; the first table of the page is that of the front ends."""
+    frame = at.table[table + 1].value
     return {str(row[0]): [str(cell) for cell in row[1:]] for row in frame.to_numpy()}
 
 
@@ -223,7 +224,7 @@ def test_the_zip_holds_the_configuration(pack, monkeypatch, fresh):
     firmware, _ = export_example(FULL_RATE_F401, BOARDS["stm32f401"])
     archive = zipfile.ZipFile(io.BytesIO(firmware.zip()))
     assert archive.testzip() is None
-    assert firmware.configuration == FULL_RATE_F401
+    assert replace(firmware.configuration, classes=FULL_RATE_F401.classes) == FULL_RATE_F401
     assert f"{budget(FULL_RATE_F401).needed:,}" in archive.read("tmlcd-firmware/README.md").decode()
     assert {"yes", "no"} < set(firmware.classes) if pack is small_pack else {"yes", "no"} == set(firmware.classes)
 
@@ -274,3 +275,46 @@ def test_an_example_has_the_features_of_its_configuration(c, monkeypatch, fresh)
     example = fit_example(c)
     assert example.extractor.n_features == c.features == example.model.n_features_in_
     assert len(example.model) <= c.samples
+
+
+# ---------------------------------------------------------------- board in the loop
+
+
+def test_the_board_in_the_loop_names_what_is_missing_or_shows_a_run(monkeypatch, tmp_path):
+    """Without QEMU a sentence; with it a button that starts the command; its result as numbers and a chart."""
+    import json
+
+    from pages.views.stm32 import board_in_the_loop
+    from tmlcd_core.cli.board import register
+    from tmlcd_core.cli.command import _Parser
+
+    monkeypatch.setattr(board_in_the_loop, "missing_tools", lambda: "QEMU is not installed: apt-get install it")
+    at = open_page()
+    assert not at.exception and any("QEMU is not installed" in one.value for one in at.info)
+    assert any("board --port" in code.value for code in at.code)
+
+    parser = _Parser()
+    register(parser.add_subparsers())
+    options = parser.parse_args([*board_in_the_loop.COMMAND, "--out", "x"])
+    assert options.emulate and options.swap and options.out == Path("x")
+
+    step = {"time": 1, "size": 5, "statistic": 0.5}
+    found = {
+        "samples": 3, "different": 0, "alarms": [[3, 2]], "cost": {"mean": 1000.0, "most": 2000}, "stack": 400,
+        "steps": [{"board": step | {"time": i}} for i in (1, 2, 3)],
+    }  # fmt: skip
+    monkeypatch.setattr(board_in_the_loop, "missing_tools", lambda: None)
+    monkeypatch.setattr(board_in_the_loop, "is_local_visitor", lambda: True)
+    monkeypatch.setattr(board_in_the_loop.BackgroundCommand, "result", lambda self: json.dumps(found))
+    at = open_page()
+    assert not at.exception
+    assert {"Samples", "Decisions that differ from Python", "Alarms"} <= {metric.label for metric in at.metric}
+    assert any(button.label == "Run" for button in at.button)
+
+
+def test_the_page_says_what_each_board_can_do():
+    at = open_page()
+    said = next(m.value for m in at.markdown if "right with your voice" in m.value)
+    for choice in board_choices():
+        assert (f"**{choice.board.title}**: “{choice.title}”, {choice.accuracy.same_voice:.1%}" in said) == choice.best
+    assert len(at.table[0].value) == len(board_choices()) == 9

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tmlcd_core.cli.command import Report, add_command
+from tmlcd_core.cli.command import Report, add_command, plain
 from tmlcd_core.errors import BoardError, ConfigError, DataError
 from tmlcd_core.progress import terminal_bar
 
@@ -32,6 +33,10 @@ def register(commands: Any) -> None:
     )
     parser.add_argument("--samples", type=int, metavar="N", help="samples to send; stream.bin is repeated (all once)")
     parser.add_argument("--swap", action="store_true", help="swap the first two classes in the second half: a drift")
+    for name, about in (("threshold", "alarm level h"), ("batch", "batch n"), ("warmup", "warm-up ξ")):
+        kind = float if name == "threshold" else int
+        parser.add_argument(f"--{name}", type=kind, help=f"{about} of the change test (as exported)")
+    parser.add_argument("--out", type=Path, metavar="FILE.json", help="write the result and every step to this file")
     parser.add_argument("--baud", type=int, default=115_200, help="bits per second of the serial line (%(default)s)")
     parser.add_argument(
         "--patience",
@@ -51,13 +56,21 @@ def _board(options: argparse.Namespace) -> Report:
     if options.samples is not None and options.samples < 1:
         raise ConfigError(f"--samples is {options.samples}; give at least 1")
     with _device(options) as (port, project):
-        loop = BoardLoop(lambda: BoardLink(open_line(port, options.baud), port), _say, options.patience)
+        settings = {name: getattr(options, name) for name in ("threshold", "batch", "warmup")}
+        given = {name: value for name, value in settings.items() if value is not None}
+        loop = BoardLoop(lambda: BoardLink(open_line(port, options.baud), port), _say, options.patience, given)
         try:
             stream = _stream(project / "stream.bin", loop.link.info) if project is not None else []
             made = [one for batch in _follow(loop, stream, options) for one in batch]
-            return _report(loop, made, options.emulate)
+            report = _report(loop, made, options.emulate)
         finally:
             loop.link.close()
+    if options.out is not None:
+        try:
+            options.out.write_text(json.dumps(plain({**report.data, "steps": made}), allow_nan=False), encoding="utf-8")
+        except OSError as error:
+            raise DataError(f"{options.out} cannot be written ({error.strerror}): choose another --out") from error
+    return report
 
 
 @contextlib.contextmanager

@@ -38,6 +38,7 @@ def register(commands: Any) -> None:
 
 def _budget(options: argparse.Namespace) -> Report:
     from tmlcd_core.mcu import FULL_RATE_F401, PAPER_CONFIGURATIONS, FirmwareConfiguration, budget, time_rows, what_fits
+    from tmlcd_core.mcu.board_choices import board_choices
 
     boards = _boards(options)
     given = {name: getattr(options, name) for name in SETTINGS if getattr(options, name) is not None}
@@ -84,7 +85,32 @@ def _budget(options: argparse.Namespace) -> Report:
                 f"  {t.board + ', ' + t.case:<36} {t.stage:<12} {t.instructions:>12,} "
                 f"{t.one_cycle_ms:>9.2f} {t.paper_pace_ms:>9.2f} {t.paper:>7}"
             )
-    return Report({"tables": tables, "times": times}, "\n".join(lines).lstrip())
+    choices = [] if given else board_choices(boards)
+    if choices:
+        lines += ["", *_choices_in_words(choices)]
+    found = {"tables": tables, "times": times, "front_ends": choices}
+    return Report(found, "\n".join(lines).lstrip())
+
+
+def _choices_in_words(choices: list[Any]) -> list[str]:
+    a = choices[0].accuracy
+    lines = [
+        "Front ends with T in uint8 and |T| = 50; * = the most accurate that fits and answers in two seconds",
+        f"  {'':<22} {'RAM':>7} {'flash':>8} {'largest |T|':>11} {'per word':>12} {'estimate':>9} "
+        f"{'same voice':>10} {'other voice':>11}",
+    ]
+    for c in choices:
+        name = f"{c.board.title} {c.front_end}{' *' if c.best else ''}"
+        largest = f"{c.largest:,}" if c.fits else "no room"
+        lines.append(
+            f"  {name:<22} {c.ram:>7,} {c.flash:>8,} {largest:>11} {c.instructions.word:>12,} {c.seconds:>7.3f} s "
+            f"{c.accuracy.same_voice:>10.3f} {c.accuracy.other_voice:>11.3f}"
+        )
+    lines.append(
+        f"  accuracy: {a.words} words, {a.shots} take each, {a.speakers} speakers of AudioMNIST, as the board hears "
+        "them; per word: instructions, and seconds at one cycle per instruction"
+    )
+    return lines
 
 
 def _boards(options: argparse.Namespace) -> list[Any]:

@@ -35,7 +35,11 @@ def register(commands: Any) -> None:
         "--draws", type=int, default=DRAWS, help="random draws of words and takes per speaker (%(default)s)"
     )
     parser.add_argument("--speakers", type=int, default=SPEAKERS, help="maximum number of speakers (%(default)s)")
-    parser.add_argument("--extractors", metavar="A,B,…", help="names of the extractors (default: all)")
+    parser.add_argument(
+        "--extractors",
+        metavar="A,B,…",
+        help="names of the extractors (default: all of the page); word-chip and speech-chip are the board's front ends",
+    )
     parser.add_argument(
         "--k", default=None, metavar="N|sqrt", help="number of neighbours (default: as on the page Microphone)"
     )
@@ -82,11 +86,17 @@ def _compare(options: argparse.Namespace) -> Report:
         mark = " *" if name == DEFAULT_VOICE else ""
         rows.append([name + mark, f"{scores.accuracy:.3f}", f"{scores.sd:.3f}", other, *each])
     skipped = reasons(trial.skipped)
+    chips = [
+        f"{name}: {scores.different:,} predictions differ from those of {name.removesuffix('-chip')}"
+        for name, scores in trial.extractors.items()
+        if scores.different is not None
+    ]
     lines = [
         f"{options.data}: {len(people)} speakers, {trial.takes} takes; {trial.classes} words with {trial.shots} "
         f"training takes each, {trial.draws} draws per speaker, {trial.tests} takes tested",
         *aligned_columns(rows),
         "other voice: taught by one speaker, tested with another; mfcc-dtw: nearest take by dynamic time warping",
+        *chips,
         f"* default extractor; kNN with k={settings.k}, weights={settings.weights}",
         *trial.remarks,
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,11 +10,11 @@ from numpy.typing import NDArray
 
 from tmlcd_core.errors import DataError
 from tmlcd_core.features import Extractor
-from tmlcd_core.features.voice import Take, aligned
+from tmlcd_core.features.voice import aligned
 from tmlcd_core.knn import TinyKNN
 from tmlcd_core.live.session import LiveSession
 from tmlcd_core.mcu import Board, Firmware, FirmwareConfiguration, export_firmware, find_board, largest_store
-from tmlcd_core.mcu.front_ends import FRONT_ENDS, lay_out
+from tmlcd_core.mcu.front_ends import FRONT_ENDS
 from tmlcd_core.mcu.sound import as_int16
 
 SMALLEST_STORE = "uint8"  # data type of T with room for the most takes
@@ -95,7 +94,7 @@ def session_project(
     else:
         extractor = front_end
         check = [as_int16(take.samples) for take in takes]
-        X = hear_takes(front_end, takes)
+        X = FRONT_ENDS[front_end].hear_takes(takes)
         sound = {"front_end": front_end}
     size = _room(session, device, learner, FirmwareConfiguration(learner=learner, **sound), store)
     settings = replace(session.settings, max_size=size, window=size)
@@ -138,25 +137,6 @@ def _front_end_in_words(session: LiveSession, front_end: str) -> str:
         return f"The board uses the paper's filter, {text}. Each clip must begin with the word."
     title = FRONT_ENDS[front_end].title
     return f"The board uses “{title}”, the page uses “{session.voice.title}”: their accuracies differ."
-
-
-def hear_takes(front_end: str, takes: Sequence[Take]) -> NDArray[np.float32]:
-    """Return the features of n takes as the board hears them in one stream (`lay_out`), float32 (n, n_features).
-
-    A take in which no word is heard has the features of the word that the page found; of several words the longest
-    counts.
-    """
-    parts = lay_out([as_int16(take.samples) for take in takes])
-    ends = np.cumsum([len(part) for part in parts])
-    X = np.zeros((len(takes), FRONT_ENDS[front_end].n_features), np.float32)
-    longest = np.zeros(len(takes), int)
-    for word in FRONT_ENDS[front_end].hear(np.concatenate(parts)):
-        number = int(np.searchsorted(ends, (word.start + word.stop) // 2, side="right"))
-        if word.stop - word.start > longest[number]:
-            longest[number], X[number] = word.stop - word.start, word.x
-    for number in np.flatnonzero(longest == 0).tolist():
-        X[number] = FRONT_ENDS[front_end].transform([takes[number]])[0]
-    return X
 
 
 def leave_one_out(X: NDArray[np.float32], words: NDArray) -> NDArray:

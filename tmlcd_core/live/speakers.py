@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -21,6 +21,7 @@ from tmlcd_core.features.voice.cepstra import mfcc
 from tmlcd_core.features.voice.extractors import trimmed
 from tmlcd_core.knn import TinyKNN
 from tmlcd_core.live.settings import LiveSettings
+from tmlcd_core.mcu.front_ends import FRONT_ENDS
 from tmlcd_core.optional_packages import require
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.validation import whole_number
@@ -32,6 +33,7 @@ EVERYBODY = "all speakers"
 UNNAMED = "one speaker"
 DTW = "mfcc-dtw"  # second opinion: no vectors, but the nearest take by dynamic time warping of its MFCCs
 COMPARED = (*VOICE_EXTRACTORS, DTW)
+ON_CHIP = {f"{name}-chip": front_end for name, front_end in FRONT_ENDS.items()}  # as the board hears the takes
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Scores:
     speakers: dict[str, float]  # mean over draws, by speaker
     other_voice: float | None  # the same, tested with the takes of another speaker; None with one speaker
     n_features: int | None  # None without feature vectors
+    different: int | None = None  # predictions that differ from those of the page's extractor, of a front end
 
 
 @dataclass
@@ -97,8 +100,8 @@ def measure_speakers(
     whole_number("speakers", most_speakers, 1)
     settings = settings or LiveSettings()
     for name in extractors:
-        if name not in COMPARED:
-            raise ConfigError(f"there is no extractor {name!r}; there are {', '.join(COMPARED)}")
+        if name not in COMPARED and name not in ON_CHIP:
+            raise ConfigError(f"there is no extractor {name!r}; there are {', '.join((*COMPARED, *ON_CHIP))}")
     source = FolderSource(folder, progress)
     if source.kind != "audio":
         raise DataError(f"{printable(str(folder))!r} holds images; give a folder of recorded words")
@@ -116,9 +119,14 @@ def measure_speakers(
         raise DataError(
             f"no speaker in {printable(str(folder))!r} has usable takes of {classes} words; check the folder"
         )
+    told: dict[str, NDArray[np.str_]] = {}
     for number, name in enumerate(extractors):
         progress(number, len(extractors), name)
-        trial.extractors[name] = _scores(name, voices, settings)
+        trial.extractors[name], told[name] = _scores(name, voices, settings)
+        page = name.removesuffix("-chip")
+        if page != name and page in told:
+            different = int(np.sum(told[name] != told[page]))
+            trial.extractors[name] = replace(trial.extractors[name], different=different)
     progress(len(extractors), len(extractors), "extractors")
     return trial
 
@@ -139,34 +147,45 @@ class _Voice:
         self.plans = plans
 
 
-def _scores(name: str, voices: dict[str, _Voice], settings: LiveSettings) -> Scores:
-    """Accuracy of one extractor for the speaker's own voice and, with two speakers or more, for another one."""
+def _scores(name: str, voices: dict[str, _Voice], settings: LiveSettings) -> tuple[Scores, NDArray[np.str_]]:
+    """Accuracy of one extractor for the speaker's own voice and, with two speakers or more, for another one.
+
+    The second is the array of all predictions, the speaker's own voice first.
+    """
     knn = _dtw if name == DTW else partial(_knn, settings=settings)
-    read = mfcc_sequences if name == DTW else VOICE_EXTRACTORS[name].transform
+    if name in ON_CHIP:
+        read: Any = ON_CHIP[name].hear_takes
+    else:
+        read = mfcc_sequences if name == DTW else VOICE_EXTRACTORS[name].transform
     features = {speaker: read(voice.takes) for speaker, voice in voices.items()}
     people = list(voices)
     own: dict[str, list[float]] = {}
     other: list[float] = []
+    every: list[NDArray[np.str_]] = []
     for number, (speaker, voice) in enumerate(voices.items()):
         own[speaker] = []
         for draw, plan in enumerate(voice.plans):
             X, words = _rows(features[speaker], plan.learn), voice.words[plan.learn]
             told = knn(X, words, _rows(features[speaker], plan.test))
+            every.append(told)
             own[speaker].append(float(np.mean(told == voice.words[plan.test])))
             if len(people) > 1:
                 stranger = people[(number + 1 + draw % (len(people) - 1)) % len(people)]
                 rows = np.flatnonzero(np.isin(voices[stranger].words, words))
                 if len(rows):
                     told = knn(X, words, _rows(features[stranger], rows))
+                    every.append(told)
                     other.append(float(np.mean(told == voices[stranger].words[rows])))
     means = {speaker: float(np.mean(found)) for speaker, found in own.items()}
-    return Scores(
+    d = None if name == DTW else (ON_CHIP.get(name) or VOICE_EXTRACTORS[name]).n_features
+    scores = Scores(
         float(np.mean(list(means.values()))),
         float(np.concatenate(list(own.values())).std()),
         means,
         float(np.mean(other)) if other else None,
-        None if name == DTW else VOICE_EXTRACTORS[name].n_features,
+        d,
     )
+    return scores, np.concatenate(every)
 
 
 def _rows(features: Any, rows: NDArray[np.intp]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,9 +137,18 @@ class BoardLoop:
         Receives sentences for the user.
     patience
         Seconds to wait for a board that has gone.
+    settings
+        Settings to change on the board before the start: the fields of tml_settings.
     """
 
-    def __init__(self, connect: Callable[[], BoardLink], say: Callable[[str], Any] = print, patience: float = 60.0):
+    def __init__(
+        self,
+        connect: Callable[[], BoardLink],
+        say: Callable[[str], Any] = print,
+        patience: float = 60.0,
+        settings: Mapping[str, float] | None = None,
+    ):
+        self._settings = dict(settings or {})
         self._connect = connect
         self._say = say
         self._patience = patience
@@ -149,6 +158,8 @@ class BoardLoop:
         self._start()
 
     def _start(self) -> None:
+        if self._settings:
+            self.link.configure(**self._settings)
         self.link.reset()
         self.twin = Twin(self.link)
         self.names = self.link.class_names()

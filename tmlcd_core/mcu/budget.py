@@ -37,7 +37,8 @@ SPECTROGRAM_STATE = {"paper": 4, "compact": 4, "streamed": 16}
 # Distance to each sample of T and its rank; for float32 an approximate and an exact distance.
 DISTANCE_BYTES = {"float32": 14, "int16": 10, "uint8": 6}
 # Flash: tables and code; the code size is an upper bound for both compilers (tests).
-CODE = 20_480
+CODE = 16_384
+LISTENING_CODE = 8_192  # word finder and front end, more than that of clips
 TANDEM_CODE = 4_096  # more than the code of a kNN
 FUSED_TABLE = 4 * 49 * 256
 
@@ -284,7 +285,7 @@ def flash_bytes(configuration: FirmwareConfiguration, fused: bool) -> int:
     if c.learner == "tandem":
         total += TANDEM_CODE + 8 * c.classes * (c.features + 1) + 4 * c.classes**2 + 4 * c.features
     if c.front_end != "clip":
-        total += FRONT_ENDS[c.front_end].table_bytes
+        total += LISTENING_CODE + FRONT_ENDS[c.front_end].table_bytes
     if c.clips:
         total += 8 * c.n_fft + 4 * c.filters
         total += c.filters * FUSED_TABLE if fused else 4 * (TAPS * c.filters + 256 * 3)

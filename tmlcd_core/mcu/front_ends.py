@@ -15,13 +15,21 @@ from tmlcd_core.features.voice.words import BELIEVED_DB
 from tmlcd_core.mcu import listening as hearing
 from tmlcd_core.mcu.listening import HOP, N_FFT, RING, WINDOW, Frames, Span, Spectrum
 from tmlcd_core.mcu.sound import as_int16
+from tmlcd_core.mcu.speech_int8 import (
+    arena_bytes,
+    load_int8_network,
+    longest_kernel,
+    longest_row,
+    speech_features,
+    speech_spectrum,
+)
 from tmlcd_core.mcu.word_features import COUNT, MOST, word_features, word_tables
 
 MARGIN = (hearing.PAUSE + 5) * HOP  # samples of silence around a take
 APART = 6  # frames next to a word that are not background
 FEWEST_QUIET = 5  # frames of background
 FINDER_BYTES = 104 + 8  # static variables of finder.c, and the counters of listen.c
-NOISE = 3.0  # root mean square, in steps of int16, of the noise in which takes are laid into a stream
+NOISE = 1.0  # root mean square, in steps of int16, of the noise in which takes are laid into a stream
 LEAD_IN, BETWEEN = 0.4, 0.6  # seconds of noise before the first take and after each one
 
 
@@ -104,6 +112,23 @@ class FrontEnd(ABC):
         of the recording.
         """
         return np.stack([self._of_take(take) for take in takes])
+
+    def hear_takes(self, takes: Sequence[Take]) -> NDArray[np.float32]:
+        """Return the features of n takes as the board hears them in one stream (`lay_out`), float32 (n, n_features).
+
+        A take in which no word is heard has the features of `transform`; of several words the longest counts.
+        """
+        parts = lay_out([as_int16(take.samples) for take in takes])
+        ends = np.cumsum([len(part) for part in parts])
+        X = np.zeros((len(takes), self.n_features), np.float32)
+        longest = np.zeros(len(takes), int)
+        for word in self.hear(np.concatenate(parts)):
+            number = int(np.searchsorted(ends, (word.start + word.stop) // 2, side="right"))
+            if word.stop - word.start > longest[number]:
+                longest[number], X[number] = word.stop - word.start, word.x
+        for number in np.flatnonzero(longest == 0).tolist():
+            X[number] = self._of_take(takes[number])
+        return X
 
     def _of_take(self, take: Take) -> NDArray[np.float32]:
         sound = as_int16(take.samples)
@@ -201,7 +226,64 @@ class WordFrontEnd(FrontEnd):
         ]
 
 
-FRONT_ENDS: dict[str, FrontEnd] = {front_end.name: front_end for front_end in (WordFrontEnd(),)}
+class SpeechFrontEnd(FrontEnd):
+    """Network trained on speech: the page's extractor `speech` in 8 bits."""
+
+    name, title = "speech", "Network trained on speech"
+    sources = ("simd.h", "speech.c")
+    n_features = 96
+
+    @property
+    def spectrum(self) -> Spectrum:
+        return speech_spectrum()
+
+    def features(self, frames: Frames, span: Span) -> NDArray[np.float32]:
+        return speech_features(frames, span)
+
+    def own_memory(self) -> list[tuple[str, str, int, bool, str]]:
+        layers = load_int8_network().layers
+        row, packed = longest_row(layers), longest_kernel(layers) // 2
+        return [
+            ("Energies", f"{RING}", 4 * RING, True, "of these frames"),
+            ("Arena", "", arena_bytes(layers), True, "the last three rows of each layer of the network, 8 bits"),
+            ("Rows", f"2x{row}", 2 * row, True, "between two layers"),
+            ("Packed inputs", f"4x{packed}", 16 * packed, False, "of four positions, for the SIMD instructions"),
+            ("Network state", "", 4 * len(layers) + 4 * self.n_features, False, "row counts, and sums of the output"),
+        ]
+
+    def defines(self) -> list[tuple[str, Any]]:
+        layers = load_int8_network().layers
+        return [
+            *super().defines(),
+            ("TML_LAYERS", len(layers)),
+            ("TML_CHANNELS", sum(len(layer.bias) for layer in layers)),
+            ("TML_WEIGHTS", sum(layer.weights.size for layer in layers)),
+            ("TML_ARENA", arena_bytes(layers)),
+            ("TML_ROW", longest_row(layers)),
+            ("TML_PACKED", longest_kernel(layers) // 2),
+        ]
+
+    def own_tables(self) -> list[CTable]:
+        network = load_int8_network()
+        layers = network.layers
+        shapes = [
+            (layer.weights.shape[3], len(layer.bias), layer.width, int(layer.weights.shape[1] > 1), *layer.pool,
+             layer.shift, layer.zero)
+            for layer in layers
+        ]  # fmt: skip
+        weights = np.concatenate([layer.weights.ravel() for layer in layers])
+        return [
+            CTable("const uint16_t tml_layers[TML_LAYERS][8]", np.array(shapes)),
+            CTable("const uint32_t tml_weights[TML_WEIGHTS / 4]", weights.view("<u4")),
+            CTable("const int32_t tml_layer_bias[TML_CHANNELS]", np.concatenate([layer.bias for layer in layers])),
+            CTable("const int32_t tml_positive[TML_CHANNELS]", np.concatenate([layer.positive for layer in layers])),
+            CTable("const int32_t tml_negative[TML_CHANNELS]", np.concatenate([layer.negative for layer in layers])),
+            CTable("const float tml_output_scale[TML_FEATURES]", network.scale),
+            CTable("const float tml_output_mean[TML_FEATURES]", network.mean),
+        ]
+
+
+FRONT_ENDS: dict[str, FrontEnd] = {front_end.name: front_end for front_end in (WordFrontEnd(), SpeechFrontEnd())}
 SHARED_SOURCES = ("frontend.h", "fft.h", "finder.h", "finder.c", "listen.h", "listen.c")
 LISTENING = {"sample_rate": hearing.VOICE_RATE, "n_fft": N_FFT, "hop": HOP}
 
@@ -209,7 +291,7 @@ LISTENING = {"sample_rate": hearing.VOICE_RATE, "n_fft": N_FFT, "hop": HOP}
 def lay_out(sounds: Sequence[NDArray[np.int16]], seed: int = 0) -> list[NDArray[np.int16]]:
     """Return sounds, each int16 (n,), as consecutive parts of a stream: noise before the first and after each one.
 
-    The noise has the median level of the sounds' own backgrounds, at least 3 steps of int16; this least noise is also
+    The noise has the median level of the sounds' own backgrounds, at least one step of int16; this least noise is also
     added to the sounds, since a word that is cut close has no background.
     """
     rng = np.random.default_rng(seed)

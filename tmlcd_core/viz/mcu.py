@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from tmlcd_core.mcu import (
     recorded,
     time_rows,
 )
+from tmlcd_core.mcu.board_choices import Choice
 from tmlcd_core.mcu.boards import KB
 from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY
 from tmlcd_core.viz.plotly_json import Part, plotly_figure
@@ -152,6 +153,32 @@ def budget_table(table: Budget) -> dict[str, list[str]]:
     return {"": list(names), "Size": list(sizes), "Bytes": [f"{n:,}" for n in counts], "Note": list(notes)}
 
 
+def choices_table(choices: Sequence[Choice]) -> dict[str, list[str]]:
+    """Return the table of front ends on boards, columns by name; the board's best one is marked."""
+    return {
+        "Board": [c.board.title for c in choices],
+        "Front end": [f"{c.title}{' ★' if c.best else ''}" for c in choices],
+        "Same voice": [f"{c.accuracy.same_voice:.1%}" for c in choices],
+        "Another voice": [f"{c.accuracy.other_voice:.1%}" for c in choices],
+        "RAM": [in_kb(c.ram) for c in choices],
+        "Flash": [in_kb(c.flash) for c in choices],
+        "Largest |T|": [f"{c.largest:,}" if c.fits else "does not fit" for c in choices],
+        "Instructions per word": [f"{c.instructions.word:,}" for c in choices],
+        "Time per word (estimate)": [f"{1000 * c.seconds:,.0f} ms" for c in choices],
+    }
+
+
+def best_in_words(choices: Sequence[Choice]) -> str:
+    """Return one sentence per board on its best front end."""
+    return " ".join(
+        f"**{c.board.title}**: “{c.title}”, {c.accuracy.same_voice:.1%} right with your voice and "
+        f"{c.accuracy.other_voice:.1%} with another one, room for {c.largest:,} samples, about "
+        f"{1000 * c.seconds:,.0f} ms per word (estimate)."
+        for c in choices
+        if c.best
+    )
+
+
 def fit_table(fits: Sequence[Fit]) -> dict[str, list[str]]:
     """Return one row per board: whether the configuration fits, and the largest |T| that does."""
     return {
@@ -187,3 +214,41 @@ def stage_table(case: Case) -> dict[str, list[str]]:
     if any(row.paper for row in rows):
         found["ms in the paper"] = [row.paper for row in rows]
     return found
+
+
+def board_figure(found: Mapping[str, Any]) -> Any:
+    """Return a Plotly chart of a board in the loop: |T|, g and alarms over the samples.
+
+    `found` is the JSON object that `tmlcd board --out` writes.
+    """
+    steps = [step["board"] for step in found["steps"]]
+    times = np.array([step["time"] for step in steps])
+    data: list[Part] = [
+        {
+            "type": "scatter", "x": times, "y": np.array([step[name] for step in steps]), "name": title,
+            "mode": "lines", "line": {"color": colour, "width": 3}, "yaxis": axis,
+        }
+        for name, title, colour, axis in (("size", "|T|", PURPLE, "y"), ("statistic", "g", OLIVE, "y2"))
+    ]  # fmt: skip
+    shapes = [
+        {"type": "line", "x0": time, "x1": time, "y0": 0, "y1": 1, "yref": "paper", "line": {"color": PINK, "width": 3}}
+        for time, _ in found["alarms"]
+    ]
+    notes = [
+        {
+            "x": time,
+            "y": 1,
+            "yref": "paper",
+            "yanchor": "bottom",
+            "showarrow": False,
+            "text": f"alarm: change at {change}",
+        }
+        for time, change in found["alarms"]
+    ]
+    layout = {
+        "height": 300, "margin": MARGIN, "uirevision": "board", "legend": {"orientation": "h", "y": -0.25},
+        "shapes": shapes, "annotations": notes, "xaxis": {"title": {"text": "sample"}},
+        "yaxis": {"title": {"text": "|T|"}, "rangemode": "tozero"},
+        "yaxis2": {"title": {"text": "g"}, "overlaying": "y", "side": "right", "rangemode": "tozero"},
+    }  # fmt: skip
+    return plotly_figure(data, layout)

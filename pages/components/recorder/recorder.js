@@ -146,7 +146,7 @@ class Recorder {
     }
     if (data.answer !== this.shown.id) this.shown = { id: data.answer, at: performance.now(), faded: !data.answer };
     if (data.blocked && ["armed", "recording"].includes(this.phase)) this.to("ready");
-    if (!data.blocked && this.listens && this.phase === "ready" && this.outbox.length < MOST) this.arm();
+    if (!data.blocked && this.listens && this.phase === "ready") this.arm();
     const style = getComputedStyle(this.root);
     const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
     this.ink = {
@@ -158,7 +158,8 @@ class Recorder {
   }
 
   get listens() {
-    return this.free.checked && !this.paused && !document.hidden;
+    const most = this.data.word ? 1 : MOST; // a word that was asked for is answered before the next one is heard
+    return this.free.checked && !this.paused && !document.hidden && this.outbox.length < most;
   }
 
   // -------------------------------------------------------------- input
@@ -288,7 +289,7 @@ class Recorder {
   next() {
     this.kind = "";
     this.to("ready");
-    if (this.listens && this.outbox.length < MOST) this.arm();
+    if (this.listens) this.arm();
   }
 
   // One at a time: a take sent while the server is busy could be lost.

@@ -62,6 +62,14 @@ extern const float tml_mel_weight[TML_MEL_WEIGHTS];   /* … and their weights, 
 extern const float tml_power[256];                    /* power of a level in half decibels */
 extern const float tml_cosine[12][TML_MELS];          /* weighted rows of the discrete cosine transform */
 extern const float tml_smoothing[4];                  /* weights of a frame and its neighbours on either side */
+#else
+extern const uint16_t tml_layers[TML_LAYERS][8];      /* see speech.c */
+extern const uint32_t tml_weights[TML_WEIGHTS / 4];   /* int8 by layer, channel and tap; the lowest byte first */
+extern const int32_t tml_layer_bias[TML_CHANNELS];    /* by layer and channel */
+extern const int32_t tml_positive[TML_CHANNELS];      /* factors of positive and negative sums */
+extern const int32_t tml_negative[TML_CHANNELS];
+extern const float tml_output_scale[TML_FEATURES];
+extern const float tml_output_mean[TML_FEATURES];
 #endif
 #else
 extern const float tml_bias[TML_FILTERS];             /* batch normalisation, folded into filter and bias */

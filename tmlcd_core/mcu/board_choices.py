@@ -1,0 +1,152 @@
+"""Front ends on each board: memory, largest |T|, run time and accuracy on voices, and the best one that fits."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, fields, replace
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+
+from tmlcd_core.mcu.boards import BOARDS, Board
+from tmlcd_core.mcu.budget import (
+    FULL_RATE_F401,
+    FirmwareConfiguration,
+    budget,
+    flash_bytes,
+    largest_store,
+)
+
+RECORDED = "front_ends.csv"
+TITLES = {
+    "clip": "The paper's filter on clips of one second",
+    "word": "Cepstra of the word",
+    "speech": "Network trained on speech, 8 bits",
+}
+CONFIGURATIONS = {
+    "clip": FULL_RATE_F401,
+    "word": FirmwareConfiguration(front_end="word", store="uint8"),
+    "speech": FirmwareConfiguration(front_end="speech", store="uint8"),
+}
+SLOWEST = 2.0  # seconds for a word at one cycle per instruction, beyond which a front end is not the board's choice
+
+
+@dataclass(frozen=True)
+class VoiceAccuracy:
+    """Accuracy of a front end on recorded voices, measured by `benchmarks/bench_front_ends.py`.
+
+    `words` words are taught with `shots` takes each by one of `speakers` speakers; `same_voice` and `other_voice` are
+    the accuracies of the board, `page_same` and `page_other` those of the page's extractor. `different` predictions
+    differ from the page's.
+    """
+
+    front_end: str
+    words: int
+    shots: int
+    speakers: int
+    takes: int
+    tests: int
+    same_voice: float
+    other_voice: float
+    page_same: float
+    page_other: float
+    different: int
+
+
+@dataclass(frozen=True)
+class WordInstructions:
+    """Instructions of a front end under emulation: for a second of sound without a word, and for a word at its end."""
+
+    second: int
+    word: int
+
+
+# Counted under emulation with the pinned compiler (zig's clang, -O2): the median of the blocks of 10 ms, times 100, and
+# the block at which a hummed word of 0.4 s ended. Those of clips are the streamed spectrogram and stem of timing.py.
+INSTRUCTIONS = {
+    ("clip", "cortex-m4"): WordInstructions(3_649_733, 1_466_847),
+    ("clip", "cortex-m7"): WordInstructions(3_649_733, 1_466_847),
+    ("word", "cortex-m4"): WordInstructions(5_149_300, 495_878),
+    ("word", "cortex-m7"): WordInstructions(4_888_800, 302_772),
+    ("speech", "cortex-m4"): WordInstructions(5_104_200, 194_660_977),
+    ("speech", "cortex-m7"): WordInstructions(4_904_800, 207_149_769),
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Front end on a board, with T in uint8 and |T| = 50.
+
+    `seconds` is the estimated time for a word: its instructions at one cycle each; `load` is the share of the time that
+    listening takes, estimated in the same way. `largest` is the largest |T| that fits.
+    """
+
+    board: Board
+    front_end: str
+    title: str
+    ram: int
+    flash: int
+    fits: bool
+    largest: int
+    instructions: WordInstructions
+    seconds: float
+    load: float
+    accuracy: VoiceAccuracy
+    best: bool = False
+
+
+@lru_cache(maxsize=1)
+def voice_accuracies() -> dict[str, VoiceAccuracy]:
+    """Return the recorded accuracies by front end."""
+    kinds = {"int": int, "str": str, "float": float}
+    with resources.files(__package__).joinpath(RECORDED).open(encoding="utf-8") as file:
+        rows = [
+            VoiceAccuracy(*(kinds[str(f.type)](line[f.name]) for f in fields(VoiceAccuracy)))
+            for line in csv.DictReader(file)
+        ]
+    return {row.front_end: row for row in rows}
+
+
+def write_accuracies(rows: Iterable[VoiceAccuracy]) -> None:
+    """Write the file that `voice_accuracies` reads."""
+    lines = [",".join(f.name for f in fields(VoiceAccuracy))]
+    lines += [",".join(f"{v:.4f}" if isinstance(v, float) else str(v) for v in astuple(row)) for row in rows]
+    Path(__file__).with_name(RECORDED).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def board_choices(boards: Sequence[Board] = tuple(BOARDS.values())) -> list[Choice]:
+    """Return every front end on each board; `best` marks the most accurate one that fits and answers in two seconds.
+
+    Examples
+    --------
+    >>> [(choice.board.name, choice.front_end) for choice in board_choices() if choice.best]
+    [('stm32h743', 'speech'), ('stm32f767', 'speech'), ('stm32f401', 'word')]
+    """
+    return [choice for board in boards for choice in _on_board(board)]
+
+
+def _on_board(board: Board) -> list[Choice]:
+    found = []
+    for front_end, c in CONFIGURATIONS.items():
+        flash = flash_bytes(c, fused=c.clips)
+        n = INSTRUCTIONS[front_end, board.core]
+        hertz = board.mhz * 1e6
+        found.append(
+            Choice(
+                board,
+                front_end,
+                TITLES[front_end],
+                budget(c).needed,
+                flash,
+                budget(c).fits(board) and flash <= board.flash,
+                largest_store(c, board) if flash <= board.flash else 0,
+                n,
+                n.word / hertz,
+                n.second / hertz,
+                voice_accuracies()[front_end],
+            )
+        )
+    able = [c for c in found if c.fits and c.seconds <= SLOWEST and c.load < 1]
+    best = max(able, key=lambda c: c.accuracy.same_voice + c.accuracy.other_voice, default=None)
+    return [replace(c, best=c is best) for c in found]
