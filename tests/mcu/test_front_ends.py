@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from functools import lru_cache
@@ -255,7 +256,32 @@ def test_the_integer_layers_equal_a_convolution_in_int64():
         assert np.array_equal(x, output)
 
 
+def test_the_project_has_the_licence_of_the_networks_weights():
+    files = firmware_of("speech").files
+    assert "Apache License, Version 2.0" in files["SPEECH_NETWORK.md"]
+    assert "`SPEECH_NETWORK.md`" in files["README.md"]
+    assert "SPEECH_NETWORK.md" not in firmware_of("word").files
+
+
 def test_the_networks_mel_filters_are_librosas():
     librosa = pytest.importorskip("librosa")
     expected = librosa.filters.mel(sr=RATE, n_fft=512, n_mels=32, fmin=60, fmax=3_800)
     assert np.abs(slaney_filters() - expected).max() < 1e-8
+
+
+# -- real voices ---------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("TMLCD_VOICES" not in os.environ, reason="TMLCD_VOICES names no folder of recorded words")
+@pytest.mark.parametrize("name", HEARING)
+def test_host_and_twin_hear_every_word_of_real_voices_alike(name, tmp_path):
+    """At least 1,000 takes in one stream: words, features and positions are equal bit by bit."""
+    files = sorted(Path(os.environ["TMLCD_VOICES"]).glob("*.flac"))
+    assert len(files) >= 1_000
+    stream = np.concatenate(lay_out([as_int16(open_take(file).samples) for file in files]))
+    library = HostLibrary(firmware_of(name).write(tmp_path))
+    library.listen()
+    expected = FRONT_ENDS[name].hear(stream)
+    assert same(library.hear(stream, FRONT_ENDS[name].n_features, 1_024), expected)
+    assert abs(len(expected) - len(files)) <= 0.01 * len(files)

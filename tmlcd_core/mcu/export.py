@@ -314,6 +314,9 @@ def export_firmware(
     files |= {name: _licence(name) for name in LICENCES}
     if isinstance(extractor, Extractor):
         files["STEM.md"] = resources.files("tmlcd_core.features").joinpath("STEM.md").read_text(encoding="utf-8")
+    if configuration.front_end == "speech":
+        licence = resources.files("tmlcd_core.features.voice").joinpath("SPEECH_NETWORK.md")
+        files["SPEECH_NETWORK.md"] = licence.read_text(encoding="utf-8")
     if check is None and extractor is None:
         check = model.samples_, model.labels_
     made = None if check is None else _check(model, configuration, size, known, tables, offset, scale, *check)
@@ -742,6 +745,12 @@ def _board_flags(board: Board) -> str:
     return f"CPU = {flags}\n{origin}\nQEMU_MACHINE = {machine}\nNUCLEO = {nucleo}\n"
 
 
+def _weights_licence(c: FirmwareConfiguration) -> str:
+    if c.front_end == "speech":
+        return "; `SPEECH_NETWORK.md` is the licence of the network's weights"
+    return "; `STEM.md` is the licence of the filter's weights" if c.clips else ""
+
+
 def _readme(firmware: Firmware) -> str:
     board, c, labels = firmware.board, firmware.configuration, firmware.classes
     table = firmware.budget
@@ -777,5 +786,5 @@ def _readme(firmware: Firmware) -> str:
         SERIAL=f"{serial_bytes(c):,}",
         SAMPLE="clip.wav" if c.vector is None else "vector.txt",
         LABEL=shlex.quote(labels[0]),
-        STEM="; `STEM.md` is the licence of the filter's weights" if c.clips else "",
+        STEM=_weights_licence(c),
     )
