@@ -38,7 +38,8 @@ class VoiceAccuracy:
 
     `words` words are taught with `shots` takes each by one of `speakers` speakers; `same_voice` and `other_voice` are
     the accuracies of the board, `page_same` and `page_other` those of the page's extractor. `different` predictions
-    differ from the page's.
+    differ from the page's. The board has no word finder for clips: there both are the page's extractor, on seconds that
+    Python cut at the word.
     """
 
     front_end: str
@@ -52,6 +53,14 @@ class VoiceAccuracy:
     page_same: float
     page_other: float
     different: int
+
+    @property
+    def how(self) -> str:
+        """What was measured, for a footnote to all front ends."""
+        return (
+            f"{self.words} words, {self.shots} take each, {self.speakers} speakers of AudioMNIST, as the board hears "
+            "them; for clips, the page's extractor on seconds that Python cut at the word"
+        )
 
 
 @dataclass(frozen=True)
