@@ -141,7 +141,7 @@ def test_paper_settings():
         (lambda: Experiment("digits", learners=["cit", "cit"]), "at least one, all different"),
         (lambda: Experiment("digits", settings={"cit.speed": 9}), "has a setting 'cit.speed'"),
         (lambda: Experiment("digits", settings={"knn9000.k": 9}), "no learner 'knn9000'"),
-        (lambda: Experiment("digits", extractor={"colour": 1}), "setting 'colour'; choose from filters"),
+        (lambda: Experiment("digits", extractor={"colour": 1}), "setting 'colour'; choose from name, filters"),
         (lambda: Experiment("digits", drift="earthquake"), "no drift 'earthquake'"),
         (lambda: Experiment("digits", at=1.5), "at=1.5"),
         (lambda: Experiment("digits", classes=1), "classes=1"),

@@ -31,6 +31,7 @@ from tmlcd_core.mcu import (
     time_rows,
     what_fits,
 )
+from tmlcd_core.mcu.board_choices import voice_accuracies
 
 FULL = FirmwareConfiguration()
 SLOW = FirmwareConfiguration(4410, 128, 128)
@@ -273,6 +274,7 @@ def test_the_command_prints_the_papers_tables(capsys):
     text = capsys.readouterr().out
     for number in ("370,744", "77,140", "135,696", "143,400", "22.9", "136.0"):
         assert number in text
+    assert f"accuracy: {voice_accuracies()['clip'].how}\n" in text
     assert main(["budget", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [t["total"] for t in found["tables"][:2]] == [370_744, 77_140]

@@ -28,7 +28,7 @@ from tmlcd_core.experiments import Experiment
 from tmlcd_core.paper import equal_bytes
 from tmlcd_core.paper.equal_bytes import EqualBytes
 from tmlcd_core.paper.findings import MOST, claim_counts, findings
-from tmlcd_core.paper.forgetting import Forgetting, named_change, sentence
+from tmlcd_core.paper.forgetting import Forgetting, forgetting_sentence, named_change
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -207,7 +207,7 @@ def test_the_forgetting_tab_shows_finding_picture_split_and_links():
     page = opened("When forgetting pays")
     study = Forgetting.from_json(json.loads((ROOT / "data/paper/forgetting.json").read_text()))
     said = "".join(element.value for element in page.markdown).replace("\\", "")
-    assert sentence(study) in said
+    assert forgetting_sentence(study) in said
     (chart,) = page.get("plotly_chart")
     spec = json.loads(chart.proto.spec)
     assert {trace["name"].partition(",")[0] for trace in spec["data"]} == {"speech", "digits"}

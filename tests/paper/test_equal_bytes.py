@@ -18,7 +18,7 @@ from tmlcd_core.paper.equal_bytes import (
     SCENARIOS,
     TANDEM,
     WORDS,
-    Case,
+    BytesCase,
     EqualBytes,
     _holm,
     hands,
@@ -76,7 +76,7 @@ def made_up(difference, draws=12):
             for name, level in ((TANDEM, 0.8 + difference), ("CIT", 0.8)):
                 values = (level + noise * (name == TANDEM)).tolist()
                 soon = [] if scenario == "none" else values
-                cases.append(Case("speech", budget, scenario, 3, name, 100, values, soon))
+                cases.append(BytesCase("speech", budget, scenario, 3, name, 100, values, soon))
     return EqualBytes(draws, tuple(cases))
 
 

@@ -18,10 +18,10 @@ from tmlcd_core.paper.forgetting import (
     STUDIED,
     Forgetting,
     ForgettingCase,
+    forgetting_sentence,
     gain_of,
     hurts_up_to,
     pays_from,
-    sentence,
     split_rows,
     study_forgetting,
     title,
@@ -145,7 +145,7 @@ def test_the_finding_follows_the_numbers(rotated, always, never):
     study = made_up(rotated)
     cases = study.of("rotated")
     assert (pays_from(cases), hurts_up_to(cases)) == (always, never)
-    said = sentence(study).partition("; where part of T became useless")[0]
+    said = forgetting_sentence(study).partition("; where part of T became useless")[0]
     shares = re.findall(r"(\d+ %|all) on|up to (\d+ %|all)", said)
     percent = {0.2: "20 %", 0.4: "40 %", 0.6: "60 %", 0.8: "80 %", 1.0: "all"}
     assert {one for pair in shares for one in pair if one} == {percent[s] for s in (always, never) if s is not None}
@@ -154,7 +154,7 @@ def test_the_finding_follows_the_numbers(rotated, always, never):
 
 def test_the_sentence_counts_hybrids_own_alarms():
     cases = (case("rotated", 5, 0.1, own=0.05), case("rotated", 2, -0.1, own=-0.05), case("replaced", 1, 0.0, own=0.0))
-    said = sentence(Forgetting(4, (*cases, case("rotated", 0, -0.1, own=-0.1))))
+    said = forgetting_sentence(Forgetting(4, (*cases, case("rotated", 0, -0.1, own=-0.1))))
     assert "clearly helped in 1 and clearly hurt in 1 of 3 cases" in said
     nothing = Forgetting(4, (case("rotated", 5, -0.1), case("replaced", 5, -0.1)))
     assert title(nothing) == "Forgetting clearly pays in none of the shares of T measured"
@@ -197,7 +197,7 @@ def test_the_command_writes_result_and_picture(tmp_path, capsys):
     assert main([*asked, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     stored = json.loads((tmp_path / "forgetting.json").read_text())
-    assert stored["cases"] == found["cases"] and found["sentence"] == sentence(Forgetting.from_json(stored))
+    assert stored["cases"] == found["cases"] and found["sentence"] == forgetting_sentence(Forgetting.from_json(stored))
     assert {path.suffix for path in tmp_path.glob("forgetting.*")} == {".json", ".html", ".png", ".svg"}
     assert main(asked) == 0
     assert found["sentence"] in capsys.readouterr().out

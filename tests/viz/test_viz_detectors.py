@@ -45,7 +45,7 @@ def test_a_detector_that_cannot_keep_the_rate_does_not_win():
 @pytest.mark.parametrize("number", range(len(SHIPPED["errors"])))
 def test_every_interval_of_the_chart_holds_its_value(number, gradual):
     kind = SHIPPED["errors"][number]
-    drawn = detectors.figure(kind, gradual).data
+    drawn = detectors.detector_figure(kind, gradual).data
     assert {line.name for line in drawn} == {one["detector"] for one in kind["detectors"]}
     for line in drawn:
         assert min(line.error_y.array) >= 0 <= min(line.error_y.arrayminus)
@@ -58,7 +58,7 @@ def test_own_detectors_are_drawn_and_noted():
     changed = [benchmark.bernoulli(0.8, drop, 5, 300) for drop in (0.2, 0.5)]
     results = benchmark.compare([own], quiet, changed, rate=0.05)
     kind = plain({"name": "mine", "streams": 40, "samples": 300, "detectors": results})
-    assert len(detectors.figure(kind).data) == 2
+    assert len(detectors.detector_figure(kind).data) == 2
     (row,) = detectors.table(kind)
     assert row["Detector"] == "mine" and row["Change point off by"] == "–" and row["Streams"] == "40"
     assert detectors.notes(kind)[-1] == "Calibrated on fewer streams, as a Python object: mine (40)."

@@ -36,7 +36,7 @@ def register(commands: Any) -> None:
 
 def _forgetting(options: argparse.Namespace) -> Report:
     from tmlcd_core.experiments.results import write_text
-    from tmlcd_core.paper.forgetting import CLASSES, DATA, SPLIT_HEAD, sentence, split_rows, study_forgetting
+    from tmlcd_core.paper.forgetting import CLASSES, DATA, SPLIT_HEAD, forgetting_sentence, split_rows, study_forgetting
     from tmlcd_core.viz.forgetting import write_picture
 
     started, out = time.monotonic(), options.out
@@ -44,7 +44,7 @@ def _forgetting(options: argparse.Namespace) -> Report:
     study = study_forgetting(options.data or DATA, options.runs, out, options.jobs, terminal_bar(), classes)
     files = [out / FILE, *write_picture(out, study)]
     write_text(files[0], json.dumps(study.to_json(), separators=(",", ":"), allow_nan=False) + "\n")
-    said, rows = sentence(study), split_rows(study)
+    said, rows = forgetting_sentence(study), split_rows(study)
     seconds = time.monotonic() - started
     lines = aligned_columns([[str(cell) for cell in row] for row in (SPLIT_HEAD, *rows)])
     lines += ["", said, f"{out}: {len(files)} files, {seconds:.0f} s"]

@@ -38,7 +38,8 @@ class VoiceAccuracy:
 
     `words` words are taught with `shots` takes each by one of `speakers` speakers; `same_voice` and `other_voice` are
     the accuracies of the board, `page_same` and `page_other` those of the page's extractor. `different` predictions
-    differ from the page's.
+    differ from the page's. The board has no word finder for clips: there both are the page's extractor, on seconds that
+    Python cut at the word.
     """
 
     front_end: str
@@ -52,6 +53,14 @@ class VoiceAccuracy:
     page_same: float
     page_other: float
     different: int
+
+    @property
+    def how(self) -> str:
+        """What was measured, for a footnote to all front ends."""
+        return (
+            f"{self.words} words, {self.shots} take each, {self.speakers} speakers of AudioMNIST, as the board hears "
+            "them; for clips, the page's extractor on seconds that Python cut at the word"
+        )
 
 
 @dataclass(frozen=True)
@@ -75,7 +84,7 @@ INSTRUCTIONS = {
 
 
 @dataclass(frozen=True)
-class Choice:
+class BoardChoice:
     """Front end on a board, with T in uint8 and |T| = 50.
 
     `seconds` is the estimated time for a word: its instructions at one cycle each; `load` is the share of the time that
@@ -115,7 +124,7 @@ def write_accuracies(rows: Iterable[VoiceAccuracy]) -> None:
     Path(__file__).with_name(RECORDED).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def board_choices(boards: Sequence[Board] = tuple(BOARDS.values())) -> list[Choice]:
+def board_choices(boards: Sequence[Board] = tuple(BOARDS.values())) -> list[BoardChoice]:
     """Return every front end on each board; `best` marks the most accurate one that fits and answers in two seconds.
 
     Examples
@@ -126,14 +135,14 @@ def board_choices(boards: Sequence[Board] = tuple(BOARDS.values())) -> list[Choi
     return [choice for board in boards for choice in _on_board(board)]
 
 
-def _on_board(board: Board) -> list[Choice]:
+def _on_board(board: Board) -> list[BoardChoice]:
     found = []
     for front_end, c in CONFIGURATIONS.items():
         flash = flash_bytes(c, fused=c.clips)
         n = INSTRUCTIONS[front_end, board.core]
         hertz = board.mhz * 1e6
         found.append(
-            Choice(
+            BoardChoice(
                 board,
                 front_end,
                 TITLES[front_end],

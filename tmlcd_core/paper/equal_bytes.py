@@ -62,7 +62,7 @@ MEASURES = {"accuracy": "whole stream", "soon": f"{SOON} samples after a change"
 
 
 @dataclass(frozen=True)
-class Case:
+class BytesCase:
     """Accuracy of one learner in one scenario, for data, budget and λ.
 
     Parameters
@@ -91,7 +91,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class BytesComparison:
     """Tandem against one learner over the same streams: the mean of each draw of classes is one pair.
 
     `gain` is Tandem minus the learner with its 95 % interval; `p` is Wilcoxon's signed-rank test, corrected by Holm's
@@ -125,7 +125,7 @@ class EqualBytes:
     """Result of the study: number of draws for each λ, and the cases."""
 
     runs: int
-    cases: tuple[Case, ...]
+    cases: tuple[BytesCase, ...]
 
     @property
     def data(self) -> list[str]:
@@ -140,7 +140,7 @@ class EqualBytes:
     def from_json(cls, found: Mapping[str, Any]) -> EqualBytes:
         """Return the result of values made by `to_json`; a `DataError` for other values."""
         try:
-            return cls(int(found["runs"]), tuple(Case(**case) for case in found["cases"]))
+            return cls(int(found["runs"]), tuple(BytesCase(**case) for case in found["cases"]))
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"this is not a result of `tmlcd equal-bytes` ({error}): run the command again") from error
 
@@ -174,7 +174,7 @@ class EqualBytes:
         names = dict.fromkeys(c.learner for c in self.cases if c.data == data and c.budget in (budget, ""))
         return [name for name in names if name != TANDEM]
 
-    def comparisons(self, data: str, budget: str) -> list[Comparison]:
+    def comparisons(self, data: str, budget: str) -> list[BytesComparison]:
         """Return Tandem against every other learner, the most accurate first."""
         others = self.others(data, budget)
         p_values = _holm([_wilcoxon(self.differences(data, budget, name)) for name in others])
@@ -187,7 +187,9 @@ class EqualBytes:
             largest = max(case.bytes for case in cases)
             won = int((differences > 0).sum())
             found.append(
-                Comparison(name, largest, float(overall), float(soon), gain_of(differences), p, won, len(differences))
+                BytesComparison(
+                    name, largest, float(overall), float(soon), gain_of(differences), p, won, len(differences)
+                )
             )
         return sorted(found, key=lambda one: -one.accuracy)
 
@@ -322,7 +324,7 @@ def study_equal_bytes(
     if len({experiment.base for *_, experiment in planned}) < len(planned):
         raise ConfigError(f"runs={runs}: the data have too few classes for so many different draws; use fewer runs")
     results = sweep([experiment for *_, experiment in planned], None, folder, jobs, progress=progress)
-    found: dict[tuple, Case] = {}
+    found: dict[tuple, BytesCase] = {}
     for budget, scenario, number, experiment in planned:
         _add(found, (experiment.data, budget, scenario, number), experiment, results)
     return EqualBytes(runs, tuple(found.values()))
@@ -355,12 +357,14 @@ def _planned(data: str, runs: int, river: bool, numbers: Sequence[int]) -> list[
     return found
 
 
-def _add(found: dict[tuple, Case], key: tuple[str, str, str, int], experiment: Experiment, results: Results) -> None:
+def _add(
+    found: dict[tuple, BytesCase], key: tuple[str, str, str, int], experiment: Experiment, results: Results
+) -> None:
     """Add the run of an experiment to the cases of its learners."""
     [run] = results.runs(experiment)
     for name, one in run.learners.items():
         title = RIVER.get(name) or NAMES[name] + (", bytes, k = 5" if experiment.settings else "")
-        case = found.get((*key, title)) or Case(*key, title, 0, [], [])
+        case = found.get((*key, title)) or BytesCase(*key, title, 0, [], [])
         case.accuracy.append(round(float(one.correct.mean()), 5))
         soon = [one.correct[change : change + SOON].mean() for change in run.changes]
         if soon:

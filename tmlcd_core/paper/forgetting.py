@@ -175,7 +175,7 @@ def title(study: Forgetting) -> str:
     return f"Forgetting pays when {', or '.join(pays)}"
 
 
-def sentence(study: Forgetting) -> str:
+def forgetting_sentence(study: Forgetting) -> str:
     """Return what the study found, in one paragraph: where the 95 % intervals exclude 0, never more."""
     parts = []
     for kind in reversed(KINDS):

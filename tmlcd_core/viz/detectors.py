@@ -32,7 +32,7 @@ def changes(detector: dict[str, Any], gradual: bool) -> list[dict[str, Any]]:
     return sorted((one for one in detector["detections"] if bool(one["width"]) == gradual), key=lambda one: one["drop"])
 
 
-def figure(kind: DetectorComparison, gradual: bool = False) -> Any:
+def detector_figure(kind: DetectorComparison, gradual: bool = False) -> Any:
     """Return a Plotly chart of mean delay and missed changes over the size of the drop, one line per detector."""
     data: list[Part] = []
     spare = iter(OTHERS * len(kind["detectors"]))

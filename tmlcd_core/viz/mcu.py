@@ -19,7 +19,7 @@ from tmlcd_core.mcu import (
     recorded,
     time_rows,
 )
-from tmlcd_core.mcu.board_choices import Choice
+from tmlcd_core.mcu.board_choices import BoardChoice
 from tmlcd_core.mcu.boards import KB
 from tmlcd_core.viz.palette import GREY, OLIVE, PINK, PURPLE, SKY
 from tmlcd_core.viz.plotly_json import Part, plotly_figure
@@ -153,7 +153,7 @@ def budget_table(table: Budget) -> dict[str, list[str]]:
     return {"": list(names), "Size": list(sizes), "Bytes": [f"{n:,}" for n in counts], "Note": list(notes)}
 
 
-def choices_table(choices: Sequence[Choice]) -> dict[str, list[str]]:
+def choices_table(choices: Sequence[BoardChoice]) -> dict[str, list[str]]:
     """Return the table of front ends on boards, columns by name; the board's best one is marked."""
     return {
         "Board": [c.board.title for c in choices],
@@ -168,7 +168,7 @@ def choices_table(choices: Sequence[Choice]) -> dict[str, list[str]]:
     }
 
 
-def best_in_words(choices: Sequence[Choice]) -> str:
+def best_in_words(choices: Sequence[BoardChoice]) -> str:
     """Return one sentence per board on its best front end."""
     return " ".join(
         f"**{c.board.title}**: “{c.title}”, {c.accuracy.same_voice:.1%} right with your voice and "
@@ -216,7 +216,7 @@ def stage_table(case: Case) -> dict[str, list[str]]:
     return found
 
 
-def board_figure(found: Mapping[str, Any]) -> Any:
+def loop_figure(found: Mapping[str, Any]) -> Any:
     """Return a Plotly chart of a board in the loop: |T|, g and alarms over the samples.
 
     `found` is the JSON object that `tmlcd board --out` writes.

@@ -41,7 +41,7 @@ def show() -> None:
         shape = checked(st.segmented_control, "Change", SHAPES, key="shape", default=SHAPES[0], required=True)
     gradual = shape == SHAPES[1]
     st.markdown(f"**{as_text(detectors.comparison_in_words(kind, gradual, found['rate']))}**")
-    figure = detectors.figure(kind, gradual)
+    figure = detectors.detector_figure(kind, gradual)
     st.plotly_chart(figure, key="comparison", config={"displaylogo": False}, alt=detectors.described(kind, gradual))
     source = "computed on this server" if work.result() else "shipped with the app"
     st.caption(

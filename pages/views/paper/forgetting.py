@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shell.url_widgets import as_text, checked, table
-from tmlcd_core.paper.forgetting import SPLIT_HEAD, Forgetting, named_change, sentence, split_rows, title
+from tmlcd_core.paper.forgetting import SPLIT_HEAD, Forgetting, forgetting_sentence, named_change, split_rows, title
 from tmlcd_core.shipped_data import PLACE
 from tmlcd_core.viz.forgetting import interactive_study, study_in_words
 
@@ -19,7 +19,7 @@ NUMBERS = SPLIT_HEAD[3:]
 def show_forgetting() -> None:
     """Show the shipped study: finding, picture, table of the split, and links to its experiments."""
     study = shipped_study()
-    st.markdown(f"**{as_text(title(study))}.** {as_text(sentence(study))}")
+    st.markdown(f"**{as_text(title(study))}.** {as_text(forgetting_sentence(study))}")
     figure = draw(SHIPPED.stat().st_mtime_ns)
     st.plotly_chart(figure, key="forgetting", alt=study_in_words(study), config={"displaylogo": False})
     st.caption(

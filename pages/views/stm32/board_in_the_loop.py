@@ -50,7 +50,7 @@ def _show_run(found: dict[str, Any]) -> None:
             st.metric("Instructions per sample (emulated)", f"{found['cost']['mean']:,.0f}", width="content")
         st.metric("Deepest stack, bytes", found["stack"], width="content")
     st.plotly_chart(
-        viz.board_figure(found),
+        viz.loop_figure(found),
         key="board-loop",
         config={"displaylogo": False, "displayModeBar": False},
         alt=f"|T| and g of the board over {found['samples']} samples, with {len(found['alarms'])} alarms.",
