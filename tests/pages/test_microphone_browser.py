@@ -486,6 +486,8 @@ def test_words_that_look_like_addresses_are_words(server):  # noqa: F811
         page.get_by_text("Save and export").click()
         files = page.locator("[data-testid=stSidebar] [data-testid=stFileUploaderDropzoneInput]")
         files.set_input_files({"name": "www.x.example.zip", "mimeType": "application/zip", "buffer": session.save()})
+        page.wait_for_url("**session=*")
+        settle(page)
         for step in ("3 Change", "2 Say", "1 Teach"):
             page.get_by_role("radio", name=step).click()
             settle(page)
