@@ -110,12 +110,10 @@ def voices(text: str, _boards: list[Board]) -> None:
     with st.expander("All front ends on all boards"):
         rows = viz.choices_table(choices)
         table(rows, *list(rows)[2:])
-        a = choices[0].accuracy
         st.caption(
-            f"T in uint8, |T| = 50. Accuracy: {a.words} words, {a.shots} take each, {a.speakers} speakers of "
-            "AudioMNIST, as the board hears them. ★ = the most accurate that fits and answers in two seconds. "
-            "Instructions are counted in an emulator; times assume one cycle per instruction and were not measured on "
-            "a board. The paper's filter has no word finder: its clips must begin with the word."
+            f"T in uint8, |T| = 50. Accuracy: {choices[0].accuracy.how}. ★ = the most accurate that fits and answers "
+            "in two seconds. Instructions are counted in an emulator; times assume one cycle per instruction and were "
+            "not measured on a board. The paper's filter has no word finder: its clips must begin with the word."
         )
 
 

@@ -31,6 +31,8 @@ from tmlcd_core.mcu import (
     time_rows,
     what_fits,
 )
+from tmlcd_core.mcu.board_choices import voice_accuracies
+from tmlcd_core.mcu.timing import PER_WORD, count_word_instructions
 
 FULL = FirmwareConfiguration()
 SLOW = FirmwareConfiguration(4410, 128, 128)
@@ -226,6 +228,15 @@ def test_the_recorded_instructions_are_measured_again(case):
     assert count_instructions(case) == MEASURED[case]
 
 
+@pytest.mark.parametrize("board", [BOARDS["stm32f401"], BOARDS["stm32f767"]], ids=lambda b: b.core)
+@pytest.mark.parametrize("front_end", ["clip", "word", pytest.param("speech", marks=pytest.mark.slow)])
+def test_the_recorded_instructions_of_a_word_are_counted_again(front_end, board):
+    pytest.importorskip("unicorn")
+    found, expected = count_word_instructions(front_end, board), PER_WORD[front_end, board.core]
+    assert found.second == pytest.approx(expected.second, rel=0.05)
+    assert found.word == pytest.approx(expected.word, rel=0.05)
+
+
 def test_the_paper_pace_is_fitted_to_the_paper():
     """With its cycles per instruction a board's two audio stages together take Table 3's time."""
     for t in PAPER_TIMES:
@@ -273,6 +284,7 @@ def test_the_command_prints_the_papers_tables(capsys):
     text = capsys.readouterr().out
     for number in ("370,744", "77,140", "135,696", "143,400", "22.9", "136.0"):
         assert number in text
+    assert f"accuracy: {voice_accuracies()['clip'].how}\n" in text
     assert main(["budget", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [t["total"] for t in found["tables"][:2]] == [370_744, 77_140]

@@ -93,7 +93,6 @@ def _budget(options: argparse.Namespace) -> Report:
 
 
 def _choices_in_words(choices: list[Any]) -> list[str]:
-    a = choices[0].accuracy
     lines = [
         "Front ends with T in uint8 and |T| = 50; * = the most accurate that fits and answers in two seconds",
         f"  {'':<22} {'RAM':>7} {'flash':>8} {'largest |T|':>11} {'per word':>12} {'estimate':>9} "
@@ -106,10 +105,10 @@ def _choices_in_words(choices: list[Any]) -> list[str]:
             f"  {name:<22} {c.ram:>7,} {c.flash:>8,} {largest:>11} {c.instructions.word:>12,} {c.seconds:>7.3f} s "
             f"{c.accuracy.same_voice:>10.3f} {c.accuracy.other_voice:>11.3f}"
         )
-    lines.append(
-        f"  accuracy: {a.words} words, {a.shots} take each, {a.speakers} speakers of AudioMNIST, as the board hears "
-        "them; per word: instructions, and seconds at one cycle per instruction"
-    )
+    lines += [
+        f"  accuracy: {choices[0].accuracy.how}",
+        "  per word: instructions, and seconds at one cycle per instruction",
+    ]
     return lines
 
 

@@ -101,7 +101,7 @@ SOUND_TABLES = {
     "viridis": "[256][3]",
     "filter": "[TML_FILTERS][49][3]",
 }
-FRONT_END_CODES = {"clip": "TML_CLIP", "filter": "TML_FILTER", "word": "TML_WORD", "speech": "TML_SPEECH"}
+FRONT_END_CODES = {"clip": "TML_CLIP", "word": "TML_WORD", "speech": "TML_SPEECH"}
 FOR_CLIPS = ("frontend.h", "fft.h", "audio.h", "spectrogram.c", "stem.c", "clip.c")
 FOR_TESTS = ("cusum.h", "cusum.c")
 
