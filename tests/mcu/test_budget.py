@@ -32,6 +32,7 @@ from tmlcd_core.mcu import (
     what_fits,
 )
 from tmlcd_core.mcu.board_choices import voice_accuracies
+from tmlcd_core.mcu.timing import PER_WORD, count_word_instructions
 
 FULL = FirmwareConfiguration()
 SLOW = FirmwareConfiguration(4410, 128, 128)
@@ -225,6 +226,15 @@ def test_an_unknown_board_names_the_known_ones():
 def test_the_recorded_instructions_are_measured_again(case):
     pytest.importorskip("unicorn")
     assert count_instructions(case) == MEASURED[case]
+
+
+@pytest.mark.parametrize("board", [BOARDS["stm32f401"], BOARDS["stm32f767"]], ids=lambda b: b.core)
+@pytest.mark.parametrize("front_end", ["clip", "word", pytest.param("speech", marks=pytest.mark.slow)])
+def test_the_recorded_instructions_of_a_word_are_counted_again(front_end, board):
+    pytest.importorskip("unicorn")
+    found, expected = count_word_instructions(front_end, board), PER_WORD[front_end, board.core]
+    assert found.second == pytest.approx(expected.second, rel=0.05)
+    assert found.word == pytest.approx(expected.word, rel=0.05)
 
 
 def test_the_paper_pace_is_fitted_to_the_paper():

@@ -273,7 +273,7 @@ def test_the_networks_mel_filters_are_librosas():
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3_000)  # two minutes for the network on a quiet machine
+@pytest.mark.timeout(3_000)  # the network takes a minute or two, more on a busy machine
 @pytest.mark.skipif("TMLCD_VOICES" not in os.environ, reason="TMLCD_VOICES names no folder of recorded words")
 @pytest.mark.parametrize("name", HEARING)
 def test_host_and_twin_hear_every_word_of_real_voices_alike(name, tmp_path):

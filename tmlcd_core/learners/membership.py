@@ -34,7 +34,7 @@ class Membership:
     >>> y = np.where(np.arange(400) < 200, X[:, 0], 1 - X[:, 0])
     >>> trace = HybridTinyKNN(batch=20, warmup=40).fit(X[:10], y[:10]).run(X, y)
     >>> held = trace.membership
-    >>> held.at(0).tolist() == (held.enters < 1).tolist(), int(held.at(399).sum()) == trace.sizes[-1]
+    >>> held.at(0).tolist() == (held.enters < 1).tolist(), int(held.at(399).sum()) == int(trace.sizes[-1])
     (True, True)
     """
 

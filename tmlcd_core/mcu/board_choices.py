@@ -17,6 +17,7 @@ from tmlcd_core.mcu.budget import (
     flash_bytes,
     largest_store,
 )
+from tmlcd_core.mcu.timing import PER_WORD, WordInstructions
 
 RECORDED = "front_ends.csv"
 TITLES = {
@@ -61,26 +62,6 @@ class VoiceAccuracy:
             f"{self.words} words, {self.shots} take each, {self.speakers} speakers of AudioMNIST, as the board hears "
             "them; for clips, the page's extractor on seconds that Python cut at the word"
         )
-
-
-@dataclass(frozen=True)
-class WordInstructions:
-    """Instructions of a front end under emulation: for a second of sound without a word, and for a word at its end."""
-
-    second: int
-    word: int
-
-
-# Counted under emulation with the pinned compiler (zig's clang, -O2): the median of the blocks of 10 ms, times 100, and
-# the block at which a hummed word of 0.4 s ended. Those of clips are the streamed spectrogram and stem of timing.py.
-INSTRUCTIONS = {
-    ("clip", "cortex-m4"): WordInstructions(3_649_733, 1_466_847),
-    ("clip", "cortex-m7"): WordInstructions(3_649_733, 1_466_847),
-    ("word", "cortex-m4"): WordInstructions(5_149_300, 495_878),
-    ("word", "cortex-m7"): WordInstructions(4_888_800, 302_772),
-    ("speech", "cortex-m4"): WordInstructions(5_104_200, 194_660_977),
-    ("speech", "cortex-m7"): WordInstructions(4_904_800, 207_149_769),
-}
 
 
 @dataclass(frozen=True)
@@ -139,7 +120,7 @@ def _on_board(board: Board) -> list[BoardChoice]:
     found = []
     for front_end, c in CONFIGURATIONS.items():
         flash = flash_bytes(c, fused=c.clips)
-        n = INSTRUCTIONS[front_end, board.core]
+        n = PER_WORD[front_end, board.core]
         hertz = board.mhz * 1e6
         found.append(
             BoardChoice(

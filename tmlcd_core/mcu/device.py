@@ -375,6 +375,25 @@ class EmulatedBoard:
             self.machine.mem_write(free, part)
             self.call("tml_audio_push", free, len(part) // 2)
 
+    def hear_instructions(self, samples: NDArray[np.int16], block: int) -> list[tuple[int, bool]]:
+        """Return the instructions of tml_hear for each block of a stream, int16 (n,), and whether a word ended in it.
+
+        The stream begins with tml_listen and is pushed `block` samples at a time.
+        """
+        self.boot()
+        self.call("tml_listen")
+        free = (self.symbols["_ebss"] + 7) & ~7
+        result, audio, counts = free, free + 16, []
+        for start in range(0, len(samples), block):
+            part = np.ascontiguousarray(samples[start : start + block], "<i2")
+            self.machine.mem_write(audio, part.tobytes())
+            before, taken, ended = self.instructions, 0, False
+            while taken < len(part):
+                taken += self.call("tml_hear", audio + 2 * taken, len(part) - taken, result)
+                ended |= bytes(self.machine.mem_read(result, 4)) != bytes(4)
+            counts.append((self.instructions - before, ended))
+        return counts
+
     def stage_instructions(self, clip: NDArray[np.int16], streamed: bool) -> dict[str, int]:
         """Return the number of instructions of each stage from a clip, int16 (samples,), to its prediction.
 

@@ -64,7 +64,7 @@ def encode(kind: str, sequence: int, payload: bytes = b"") -> bytes:
     """Return a frame: COBS of type, sequence number, payload and checksum, and a zero byte.
 
     >>> encode("i", 0).hex(" ")
-    '02 69 03 95 27 00'
+    '02 69 03 bd ac 00'
     """
     if len(payload) > PAYLOAD:
         raise ValueError(f"{len(payload)} bytes do not fit a frame of {PAYLOAD}")

@@ -14,6 +14,7 @@ from tmlcd_core.mcu.budget import FULL_RATE_F401, PAPER_CONFIGURATIONS, Firmware
 from tmlcd_core.mcu.device import EmulatedBoard, build_firmware
 
 WARMUP, BATCH = 20, 10  # short, since the slowest update is the one that ends a batch with an alarm
+WORD_SECONDS, QUIET_BLOCKS = 0.4, 150  # the word of `count_word_instructions`, and the blocks of 10 ms before it
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,61 @@ MEASURED: dict[Case, Instructions] = dict(
         strict=True,
     )
 )
+
+
+@dataclass(frozen=True)
+class WordInstructions:
+    """Instructions of a front end for a second of sound without a word, and for a word when it ends."""
+
+    second: int
+    word: int
+
+
+# Results of `count_word_instructions` on the STM32F401 and F767 with this compiler; a test repeats the measurement.
+PER_WORD = {
+    ("clip", "cortex-m4"): WordInstructions(3_649_733, 1_466_847),
+    ("clip", "cortex-m7"): WordInstructions(3_461_533, 1_483_999),
+    ("word", "cortex-m4"): WordInstructions(5_151_801, 487_690),
+    ("word", "cortex-m7"): WordInstructions(4_891_014, 298_750),
+    ("speech", "cortex-m4"): WordInstructions(5_100_601, 194_661_764),
+    ("speech", "cortex-m7"): WordInstructions(4_901_614, 207_150_733),
+}
+
+
+def count_word_instructions(front_end: str, board: Board) -> WordInstructions:
+    """Compile a front end for a board and return its `WordInstructions`, counted under emulation.
+
+    The stream is noise with a synthetic word of `WORD_SECONDS` s, a glide of three harmonics, in blocks of 10 ms.
+    Counted are the 100 blocks before the word, and the one block in which the word ended: its features, and 10 ms of
+    listening. A word of 1.2 s takes `word` 2.5 times as many; `speech` always computes 1.6 s. For clips they are the
+    streamed spectrogram of one second, and its features. The prediction is not counted.
+    """
+    if front_end == "clip":
+        stages = _count(Case("", board.name, FULL_RATE_F401, True), board, FULL_RATE_F401.samples)
+        return WordInstructions(stages.spectrogram, stages.features)
+    from tmlcd_core.learners import HybridTinyKNN
+    from tmlcd_core.mcu.export import export_firmware
+    from tmlcd_core.mcu.front_ends import FRONT_ENDS
+    from tmlcd_core.mcu.listening import HOP
+
+    y = np.arange(10) % 2
+    X = _vectors(np.random.default_rng(0), y, FRONT_ENDS[front_end].n_features)
+    firmware = export_firmware(HybridTinyKNN(max_size=10).fit(X, y), front_end, board=board, store="uint8")
+    with tempfile.TemporaryDirectory() as folder:
+        device = EmulatedBoard(build_firmware(firmware.write(folder), board), board, count=True)
+    counts = device.hear_instructions(_spoken(), HOP)
+    (word,) = (n for n, ended in counts if ended)
+    return WordInstructions(sum(n for n, _ in counts[QUIET_BLOCKS - 100 : QUIET_BLOCKS]), word)
+
+
+def _spoken() -> NDArray[np.int16]:
+    """Stream at 16 kHz: noise, a word that glides from 400 to 1,200 Hz, noise."""
+    rate, before = 16_000, QUIET_BLOCKS * 160
+    time = np.arange(round(WORD_SECONDS * rate)) / rate
+    phase = 2 * np.pi * (400 * time + 400 * time**2 / WORD_SECONDS)
+    sound = np.random.default_rng(0).normal(0, 30, before + len(time) + rate)
+    sound[before : before + len(time)] += 6_000 * sum(np.sin(k * phase) / k for k in (1, 2, 3))
+    return np.rint(sound).astype(np.int16)
 
 
 def count_instructions(case: Case) -> Instructions:

@@ -140,7 +140,7 @@ def changes_in_words(scenario: Scenario) -> tuple[str, ...]:
     """Return what happened at each change of a scenario, in the past tense.
 
     >>> from tmlcd_core.streams import make_scenario
-    >>> changes_in_words(make_scenario("labels-swapped", ("yes", "up")))
+    >>> changes_in_words(make_scenario("labels-swapped", ("yes", "up")).complete(("yes", "up"), seed=0))
     ('“yes” and “up” swapped',)
     """
     if scenario.recorded:

@@ -169,10 +169,10 @@ def choices_table(choices: Sequence[BoardChoice]) -> dict[str, list[str]]:
 
 
 def best_in_words(choices: Sequence[BoardChoice]) -> str:
-    """Return one sentence per board on its best front end."""
-    return " ".join(
-        f"**{c.board.title}**: “{c.title}”, {c.accuracy.same_voice:.1%} right with your voice and "
-        f"{c.accuracy.other_voice:.1%} with another one, room for {c.largest:,} samples, about "
+    """Return a Markdown list with the best front end of each board."""
+    return "\n".join(
+        f"- **{c.board.title}**: {c.title}. {c.accuracy.same_voice:.1%} of ten words right with your voice, "
+        f"{c.accuracy.other_voice:.1%} with another one, after one take each; room for {c.largest:,} samples; about "
         f"{1000 * c.seconds:,.0f} ms per word (estimate)."
         for c in choices
         if c.best
