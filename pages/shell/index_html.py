@@ -11,11 +11,17 @@ from pages.shell.navigation import PAGES, SHELL
 from pages.shell.presenter import PRESENTER, presenter_style
 from pages.shell.streamlit_internals import get_static_dir
 
+VIEWS = Path(__file__).parents[1] / "views"
+
 
 def index_html() -> str:
-    """Return Streamlit's HTML with shell.css and shell.js inlined, so that the page does not jump when it is drawn."""
+    """Return Streamlit's HTML with shell.js and the style of all pages, so that a page does not jump when it is drawn.
+
+    The style is shell.css and the CSS files in pages/views.
+    """
     head, end, body = Path(get_static_dir(), "index.html").read_text(encoding="utf-8").partition("</head>")
-    style, script = (SHELL.with_suffix(kind).read_text(encoding="utf-8") for kind in (".css", ".js"))
+    style = "".join(path.read_text(encoding="utf-8") for path in (SHELL, *sorted(VIEWS.glob("*/*.css"))))
+    script = SHELL.with_suffix(".js").read_text(encoding="utf-8")
     return f'{head}<style>{style}</style><script type="module">{script}</script>{end}{body}'
 
 

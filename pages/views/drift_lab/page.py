@@ -130,7 +130,7 @@ def tell_limits(found: LabRun) -> None:
 
 def show() -> None:
     """Draw the page below its title."""
-    row = st.container(horizontal=True, vertical_alignment="bottom")
+    row = st.container(horizontal=True, vertical_alignment="bottom", key="choices")
     chosen = choose(row)
     messages = st.container()
     # Always drawn, with no height (shell.css): a new element above the player would restart it.

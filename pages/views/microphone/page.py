@@ -1,7 +1,6 @@
 """Layout of the Microphone page: three steps, the recorder always in the same place, and the next thing to do."""
 
 import threading
-from pathlib import Path
 
 import streamlit as st
 
@@ -22,13 +21,11 @@ NEXT = "mic:next"
 BELL = ":material/notifications_active:"
 ALARMS_SHOWN = 2  # the last ones
 GO = {TEACH: "Teach words", SAY: "Say words", CHANGE: "Change something"}
-CSS = Path(__file__).parent / "microphone.css"
 
 
 def show() -> None:
     """Draw everything below the title."""
     warming()
-    st.html(CSS)
     if (lesson := class_view.led()) is not None:
         class_view.teach_class(lesson)
         return
