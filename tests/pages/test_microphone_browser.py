@@ -206,6 +206,7 @@ def test_a_long_take_is_cut_and_takes_are_heard_moved_and_dropped(server, tmp_pa
         page.get_by_role("button", name="Delete take 1 of").click()
         page.get_by_role("button", name=re.compile(f"^Keep {found - 1} as")).click()
         counted(page, "yes", found - 1)
+        page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")  # the gallery is drawn anew
         page.get_by_role("button", name="Play take 1 of “yes”").click()
         page.wait_for_selector(".gallery[data-played]")
         page.get_by_role("group", name="Selected take").get_by_role("button", name="up").click()

@@ -98,6 +98,7 @@ def test_no_page_and_no_flow_violates_the_policy(server, tmp_path):  # noqa: F81
         page.get_by_role("button", name="Start listening").click()
         counted(page, "yes", 1)
         phase(page, "ready")
+        settle(page)  # a run of the script draws the gallery anew
         page.get_by_role("button", name="Play take 1 of “yes”").click()
         page.wait_for_selector(".gallery[data-played]")
         others(page)
