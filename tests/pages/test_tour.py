@@ -75,10 +75,8 @@ def test_a_visitor_takes_the_tour_with_the_keyboard(width, height, scheme, serve
     page.keyboard.press("Enter")
     for step in range(1, 4):
         page.get_by_role("heading", name=f"{step} of 4").wait_for()
-        picture = page.locator(".st-key-tour [data-testid=stPlotlyChart]")
-        picture.wait_for()
+        page.get_by_label(stops[step - 1].alt, exact=True).wait_for()
         settle(page)
-        page.get_by_label(stops[step - 1].alt, exact=True).first.wait_for()
         main = page.locator("[data-testid=stMain]")
         assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 0
         following = page.get_by_role("button", name="Next")

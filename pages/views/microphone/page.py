@@ -1,7 +1,6 @@
 """Layout of the Microphone page: three steps, the recorder always in the same place, and the next thing to do."""
 
 import threading
-from pathlib import Path
 
 import streamlit as st
 
@@ -21,13 +20,11 @@ TEACH, SAY, CHANGE = "1 Teach", "2 Say", "3 Change"
 NEXT = "mic:next"
 BELL = ":material/notifications_active:"
 ALARMS_SHOWN = 2  # the last ones
-CSS = Path(__file__).parent / "microphone.css"  # also in index.html: here it comes after Streamlit's own style
 GO = {TEACH: "Teach words", SAY: "Say words", CHANGE: "Change something"}
 
 
 def show() -> None:
     """Draw everything below the title."""
-    st.html(CSS)
     warming()
     if (lesson := class_view.led()) is not None:
         class_view.teach_class(lesson)
