@@ -57,7 +57,7 @@ def look() -> None:
 
 def show_looked(found: LabRun) -> None:
     """Give the player the picture and the sound of the sample that the visitor points at, if it has them."""
-    place = st.session_state.pop(LOOKED, None)
+    place = st.session_state.get(LOOKED)  # kept: a rerun that interrupts this one must give it too
     stream, initial = found.stream, len(found.stream.y0)
     if place is None or place >= initial + len(stream):
         return
