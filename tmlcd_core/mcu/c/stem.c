@@ -11,7 +11,7 @@ static float add_row(float sum, uint32_t filter, int32_t tap, int32_t row, int32
 {
 #if TML_FUSED
     const float(*table)[256] = &tml_fused[filter][tap];
-    const int16_t *level = tml_plane[row];
+    const tml_level *level = tml_plane[row];
     if (last - first == 7) { /* the usual case, unrolled */
         level += left;
         sum += table[0][level[0]];
@@ -66,7 +66,7 @@ static void pool(uint32_t filter, uint32_t row, uint32_t column, float value)
     }
 }
 
-void tml_stem(void)
+const float *tml_stem(void)
 {
     for (uint32_t filter = 0; filter < TML_FILTERS; filter++) {
         for (uint32_t row = 0; row < TML_MAP_ROWS; row++) {
@@ -80,11 +80,15 @@ void tml_stem(void)
             }
         }
     }
+    return &features[0][0][0];
 }
+
+#if TML_FRONT_END == TML_CLIP
 
 const float *tml_extract(void)
 {
     tml_spectrogram();
-    tml_stem();
-    return &features[0][0][0];
+    return tml_stem();
 }
+
+#endif
