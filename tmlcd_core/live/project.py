@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from tmlcd_core.errors import DataError
 from tmlcd_core.features import Extractor
 from tmlcd_core.features.voice import aligned
 from tmlcd_core.knn import TinyKNN
+from tmlcd_core.learners import StreamLearner
 from tmlcd_core.live.session import LiveSession
 from tmlcd_core.mcu import Board, Firmware, FirmwareConfiguration, export_firmware, find_board, largest_store
 from tmlcd_core.mcu.front_ends import FRONT_ENDS
@@ -22,7 +24,7 @@ CLIPS = ("paper", "aligned")  # extractors whose front end is the paper's filter
 FALLBACK = "word"  # front end of extractors without C code
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SessionProject:
     """C project of a session's learner, and its decisions compared with those of the page."""
 
@@ -32,6 +34,8 @@ class SessionProject:
     accuracy_page: float  # leave-one-out accuracy with the session's extractor
     different: int  # takes that the board and the page decide differently
     remark: str  # two sentences on the difference
+    model: StreamLearner  # the exported learner
+    features: Mapping[str, NDArray[np.float32]]  # of every take with a word, as the board hears it: (d,) by take
 
     def zip(self) -> bytes:
         """Return the project as a zip."""
@@ -98,7 +102,8 @@ def session_project(
         sound = {"front_end": front_end}
     size = _room(session, device, learner, FirmwareConfiguration(learner=learner, **sound), store)
     settings = replace(session.settings, max_size=size, window=size)
-    model = session.through(dict(zip(labels, X, strict=True)), (learner,), settings).model(learner)
+    features = dict(zip(labels, X, strict=True))
+    model = session.through(features, (learner,), settings).model(learner)
     bound = size if learner == "cit" else None
     if bound is not None and len(model) > bound:
         raise DataError(
@@ -125,7 +130,7 @@ def session_project(
     )
     files = {**firmware.files, "README.md": f"{firmware.files['README.md']}\n## Features\n\n{remark}\n"}
     firmware = replace(firmware, files=files)
-    return SessionProject(firmware, len(model), on_board, on_page, different, remark)
+    return SessionProject(firmware, len(model), on_board, on_page, different, remark, model, features)
 
 
 def _front_end_in_words(session: LiveSession, front_end: str) -> str:

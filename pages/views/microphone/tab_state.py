@@ -28,6 +28,7 @@ class TabState:
     drift: DriftState = field(default_factory=DriftState)
     messages: Messages = field(default_factory=Messages)
     project: tuple[object, SessionProject] | None = None  # last C project, after the settings it was made with
+    page: tuple[object, bytes] | None = None  # last web page, after the settings it was made with
 
     @classmethod
     def open(cls, stored: StoredSession) -> TabState:
