@@ -14,7 +14,7 @@ SMALL, PER_CLASS = 50, 100  # budgets in samples of 4 d + 8 bytes: fixed, and fo
 
 def main(n: int = 2000) -> None:
     """Print how many times faster `run` and `observe` are than the numpy transcription, one thread."""
-    print(f"{'budget':>8}{'rows':>7}{'run':>8}{'observe':>9}   times faster than plain numpy (target of run: 25)")
+    print(f"{'N':>8}{'rows':>7}{'run':>8}{'observe':>9}   times faster than plain numpy (target of run: 25)")
     X0, y0, X, y = class_change(n)
     for size in (SMALL, PER_CLASS * (int(y.max()) + 1)):
         budget = size * (4 * X.shape[1] + 8)

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tmlcd_core
 from tmlcd_core.cli import main
 from tmlcd_core.datasets import FeatureCache
 from tmlcd_core.progress import terminal_bar
@@ -54,6 +55,11 @@ def test_help_names_the_commands(tmp_path: Path) -> None:
     for arguments in (["--help"], ["data", "--help"], ["data", "make", "--help"]):
         done = run(tmp_path, *arguments)
         assert done.returncode == 0 and done.stdout.startswith("usage: python -m tmlcd_core") and not done.stderr
+
+
+def test_version_is_that_of_the_package(tmp_path: Path) -> None:
+    done = run(tmp_path, "--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"tmlcd {tmlcd_core.__version__}\n", "")
 
 
 @pytest.mark.parametrize(

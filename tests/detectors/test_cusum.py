@@ -104,6 +104,34 @@ def test_recursion_equals_the_definition(seed, accuracies, n, xi, h, direction, 
             assert test.change_time == t + 1 - n * (len(S) - j)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    batch=st.integers(1, 30),
+    warmup=st.integers(1, 40),
+    threshold=st.sampled_from([0.0, 2.0, 10.0, 1e9]),
+    direction=st.sampled_from(["both", "down"]),
+)
+def test_samples_added_together_equal_samples_added_one_by_one(seed, batch, warmup, threshold, direction):
+    rng = np.random.default_rng(seed)
+    correct = rng.random(400) < np.repeat(rng.choice([0.0, 0.05, 0.5, 0.9, 1.0], 4), 100)
+    times = 7 + np.cumsum(rng.integers(1, 4, 400))
+    single, together = (GeneralizedCusum(threshold, batch, warmup, direction) for _ in range(2))
+    i = 0
+    while i < 400:
+        stop = i + int(rng.integers(0, 200))
+        statistic, alarm = together.update_until_alarm(correct[i:stop], times[i:stop])
+        for value in statistic[:-1]:
+            assert not single.update(correct[i], times[i])
+            np.testing.assert_equal(single.statistic, value)
+            i += 1
+        if len(statistic):
+            assert single.update(correct[i], times[i]) == alarm
+            i += 1
+        assert alarm or i >= min(stop, 400)
+        np.testing.assert_equal(vars(together), vars(single))
+
+
 def test_matrix_holds_the_statistic_at_its_maximum():
     rng = np.random.default_rng(0)
     correct = np.r_[rng.random(500) < 0.9, rng.random(200) < 0.7]

@@ -196,7 +196,7 @@ def test_command_gives_what_the_design_promises():
 
 def test_interrupt_leaves_whole_runs(tmp_path):
     """Ctrl-C in the middle: exit code 130, what is there loads, and the same command finishes the rest."""
-    wanted = 60  # seconds of them: enough to be interrupted in the middle
+    wanted = 30  # seconds of them: enough to be interrupted in the middle
     arguments = (*RUN, "--runs", str(wanted), "--jobs", "2", "--out", str(tmp_path))
     heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores Ctrl-C
     process = command(*arguments, start_new_session=True, preexec_fn=heard)

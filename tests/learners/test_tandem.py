@@ -15,6 +15,7 @@ from tmlcd_core import ConfigError, Experiment, Tandem
 from tmlcd_core.experiments.inspection import inspect_sample
 from tmlcd_core.learners import IncrementalKNN, make_learner, tandem_kernels
 from tmlcd_core.learners.tandem import FEWEST_ROWS, needed_bytes
+from tmlcd_core.learners.vector_loops import squared_distances
 
 
 def streams():
@@ -76,6 +77,18 @@ def test_exp_and_log_are_accurate_and_equal_in_numba_and_numpy():
     ours = np.array([tandem_kernels.log(v) for v in x])
     np.testing.assert_array_equal(ours, portable_log(x))
     np.testing.assert_allclose(ours, np.log(x.astype(float)), rtol=3e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("d", [1, 31, 32, 33, 63, 64, 715, tandem_kernels.MOST_FEATURES])
+def test_distances_of_bytes_are_exact(d):
+    rng = np.random.default_rng(d)
+    ends = 255 * rng.integers(0, 2, (19, d))  # the largest differences
+    for rows in (rng.integers(0, 256, (19, d)).astype(np.uint8), ends.astype(np.uint8)):
+        for sample in (rng.integers(0, 256, d), np.zeros(d), np.full(d, 255)):
+            for n in (0, 1, 8, 19):
+                out = np.full(n, -1, np.int32)
+                squared_distances(sample.astype(np.int16), rows[:n], out)
+                np.testing.assert_array_equal(out, ((rows[:n].astype(np.int64) - sample.astype(np.int64)) ** 2).sum(1))
 
 
 # ---------------------------------------------------------------- one sample, many samples, labels that come late

@@ -352,7 +352,7 @@ new PerformanceObserver(list => list.getEntries().forEach(entry => window.shifte
 def test_what_stands_on_a_page_stays_where_it_is_while_the_rest_arrives(width, height, view, server, visit):
     for page in PAGES:
         seen = visit(f"{server}/{page.url}{view}", width, height, script=SHIFTS)
-        frames(seen, 90)
+        frames(seen, 30)
         # Style that comes with the first run, not with the page, gives 0.3 to 0.8.
         assert seen.evaluate("window.shifted") < 0.25, page.title
         seen.close()

@@ -155,9 +155,10 @@ def shortened(value: Any) -> Any:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from tmlcd_core import cli
+    from tmlcd_core import __version__, cli
 
     parser = _Parser(prog=PROGRAM, description="Tiny machine learning for concept drift.")
+    parser.add_argument("--version", action="version", version=f"tmlcd {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in sorted(m.name for m in pkgutil.iter_modules(cli.__path__) if m.name != "command"):
         importlib.import_module(f"tmlcd_core.cli.{module}").register(commands)

@@ -1,10 +1,11 @@
 """Compiled drift detectors for many streams at once: same alarms as `GeneralizedCusum` and river's own objects.
 
-Every function reads errors, uint8 (streams, samples) with 1 for a wrong prediction, and finds in each stream the first
+Every detector reads errors, uint8 (streams, samples) with 1 for a wrong prediction, and finds in each stream the first
 alarm at sample `start` or later. Earlier alarms only restart the detector, as river's objects do with the next value.
 Row i of `found`, int32 (streams, 2), receives the index of that alarm and the estimated first sample of the new
 concept; -1 stands for no alarm and for no estimate. The loops were written from the papers below and keep the order of
-river's floating-point operations; the tests compare every alarm with river's.
+river's floating-point operations; the tests compare every alarm with river's. `cusum_batches` is the inner loop of
+`GeneralizedCusum` itself.
 
 References
 ----------
@@ -26,6 +27,36 @@ from numpy.typing import NDArray
 
 NONE = -1  # no alarm, or no estimate of the change
 ADWIN_ROWS = 40  # sizes of buckets, powers of 2: enough for 2**40 samples
+
+
+@njit(cache=True, nogil=True)
+def _cusum_step(G, since, ratios, time):  # type: ignore[no-untyped-def]
+    """Add the ratios of a batch that began at `time` to G, all of shape (candidates,); return the best candidate."""
+    best = 0
+    for c in range(len(G)):
+        if G[c] < 0:
+            G[c] = 0.0
+            since[c] = time
+        G[c] += ratios[c]
+        if G[c] > G[best]:
+            best = c
+    return best
+
+
+@njit(cache=True, nogil=True)
+def cusum_batches(G, since, table, rows, times, level, statistic):  # type: ignore[no-untyped-def]
+    """Add batches to the state of one `GeneralizedCusum` up to the first alarm; return their number and the best v1.
+
+    G float64 and since int64 (candidates,): the state, updated in place. `table`, float64 (rows, candidates), holds the
+    ratios, `rows` and `times`, int64 (batches,), the row of each batch and the time of its first sample. `statistic`,
+    float64 (batches,), receives g_t.
+    """
+    for b in range(len(rows)):
+        best = _cusum_step(G, since, table[rows[b]], times[b])
+        statistic[b] = G[best]
+        if G[best] >= level:
+            break
+    return b + 1, best
 
 
 @njit(cache=True, nogil=True)
@@ -59,14 +90,7 @@ def cusum(errors, start, found, level, batch, first, later):  # type: ignore[no-
                 hits = 0
                 for b in range(batch):
                     hits += 1 - errors[i, t + b]
-                best = 0
-                for c in range(n):
-                    if G[c] < 0:
-                        G[c] = 0.0
-                        since[c] = t
-                    G[c] += ratios[hits, c]
-                    if G[c] > G[best]:
-                        best = c
+                best = _cusum_step(G[:n], since, ratios[hits], t)
                 t += batch
                 alarm = G[best] >= level
             if not alarm:

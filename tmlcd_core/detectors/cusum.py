@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tmlcd_core.detectors.compiled import cusum_batches
 from tmlcd_core.detectors.detector import Cloneable
 from tmlcd_core.errors import DataError
 from tmlcd_core.portable_math import log
@@ -159,15 +160,68 @@ class GeneralizedCusum(Cloneable):
             self._batch_time = time
         self._left -= 1
         self._correct += bool(correct)
-        if self._left:
-            return False
-        if warming_up:
+        if not self._left:
+            self._end_batch()
+        return self._alarm
+
+    def update_until_alarm(
+        self, correct: NDArray[np.bool_], times: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], bool]:
+        """Add supervised samples as `update` does, but only up to the first alarm.
+
+        Parameters
+        ----------
+        correct, times
+            Whether each prediction was right, and the times of the samples, shape (n,).
+
+        Returns
+        -------
+        The statistic after each sample added, float64 (m,) with m <= n, and whether the last of them raised an alarm.
+        """
+        statistic = np.empty(len(correct))
+        i = 0
+        while i < len(correct):
+            if self._alarm:
+                self._start(self.batch)
+            warming_up = math.isnan(self.accuracy_before)
+            if not warming_up and math.isnan(self.statistic):
+                self.statistic = 0.0
+            batches = (len(correct) - i) // self.batch
+            if batches and self._left == self._size and not warming_up:
+                end = i + batches * self.batch
+                hits = correct[i:end].reshape(batches, -1).sum(axis=1)
+                before = self.statistic
+                values = self._add_batches(hits, times[i : end : self.batch])
+                end = i + len(values) * self.batch
+                in_batches = statistic[i:end].reshape(len(values), -1)
+                in_batches[:, -1] = values
+                in_batches[0, :-1] = before
+                in_batches[1:, :-1] = values[:-1, None]
+                self._batch_time = int(times[end - self.batch])
+            else:
+                end = min(i + self._left, len(correct))
+                if self._left == self._size:
+                    self._batch_time = int(times[i])
+                self._left -= end - i
+                self._correct += int(np.count_nonzero(correct[i:end]))
+                statistic[i:end] = self.statistic
+                if not self._left:
+                    self._end_batch()
+                    statistic[end - 1] = self.statistic
+            self.seen += end - i
+            i = end
+            if self._alarm:
+                break
+        return statistic[:i], i > 0 and self._alarm
+
+    def _end_batch(self) -> None:
+        """End the warm-up or the current batch."""
+        if math.isnan(self.accuracy_before):
             self.begin(self._correct / self._size)
         else:
-            self._take_batch(self._correct)
+            self._add_batches(np.array([self._correct]), np.array([self._batch_time]))
         self._left = self._size = self.batch
         self._correct = 0
-        return self._alarm
 
     def begin(self, accuracy: float) -> None:
         """Start the test with v0 = `accuracy`, limited by `margin`, and no batches seen."""
@@ -176,18 +230,18 @@ class GeneralizedCusum(Cloneable):
         self._G = np.full(len(self.candidates), -np.inf)
         self._since = np.zeros(len(self.candidates), np.int64)
 
-    def _take_batch(self, correct: int) -> None:
+    def _add_batches(self, hits: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Add batches, with hits and time of the first sample (n,), up to the first alarm; return g_t of each, (m,)."""
         if not len(self.candidates):  # no candidate lies far enough below v0: a drop cannot be detected
-            return
-        anew = self._G < 0
-        self._since[anew] = self._batch_time
-        self._G[anew] = 0
-        self._G += self.ratios(correct)
-        best = int(self._G.argmax())
+            return np.full(len(hits), self.statistic)
+        values, rows = np.unique(hits, return_inverse=True)
+        statistic = np.empty(len(hits))
+        added, best = cusum_batches(self._G, self._since, self.ratios(values), rows, times, self.threshold, statistic)
         self.statistic = float(self._G[best])
         self.accuracy_after = float(self.candidates[best])
         self.change_time = int(self._since[best])
         self._alarm = self.statistic >= self.threshold
+        return statistic[:added]
 
     def ratios(self, correct: ArrayLike) -> NDArray[np.float64]:
         """Return s(v1) of batches with `correct` hits, shape (batches,): float64 (batches, candidates)."""

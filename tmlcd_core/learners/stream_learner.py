@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tmlcd_core.detectors.cusum import GeneralizedCusum
 from tmlcd_core.detectors.detector import ChangeDetector
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.knn.condensing import condense_codes
@@ -108,14 +109,19 @@ class StreamLearner(TinyKNN):
             stop = min(start - start % BLOCK + BLOCK, n)
             before = stream_pass.head, stream_pass.tail, stream_pass.rates.copy()
             stream_pass.advance(start, stop)
-            alarm = -1 if detector is None else _watch(detector, stream_pass, start, stop, statistic)
-            if detector is None or alarm < 0:
+            if detector is None:
                 start = stop
                 continue
-            if alarm + 1 < stop:
+            said, truth = stream_pass.predictions[start:stop], stream_pass.truth[start:stop]
+            values, alarm = watch(detector, said == truth, truth >= 0, stream_pass.clock + start)
+            end = start + len(values)
+            statistic[start:end] = values
+            if alarm and end < stop:
                 stream_pass.head, stream_pass.tail, stream_pass.rates[:] = before
-                stream_pass.advance(start, alarm + 1)
-            start = alarm + 1
+                stream_pass.advance(start, end)
+            start = end
+            if not alarm:
+                continue
             queues.append(stream_pass.queue())
             alarms.append(self._adapt(stream_pass, detector, W, start, n_classes))
         queues.append(stream_pass.queue())
@@ -245,21 +251,36 @@ def checked_detector(detector: Any) -> ChangeDetector:
     return copy.deepcopy(detector)
 
 
-def _watch(
-    detector: ChangeDetector, stream_pass: StreamPass, start: int, stop: int, statistic: NDArray[np.float64]
-) -> int:
-    """Update the detector with the labelled samples of [start, stop); return the index of the first alarm, or -1."""
-    correct = (stream_pass.predictions[start:stop] == stream_pass.truth[start:stop]).tolist()
-    labelled = (stream_pass.truth[start:stop] >= 0).tolist()
-    update, clock = detector.update, stream_pass.clock
-    values = []
-    for i, (hit, known) in enumerate(zip(correct, labelled, strict=True), start):
-        alarm = known and update(hit, clock + i)
-        values.append(detector.statistic)
+def watch(
+    detector: ChangeDetector, correct: NDArray[np.bool_], labelled: NDArray[np.bool_], clock: int
+) -> tuple[NDArray[np.float64], bool]:
+    """Update a detector with consecutive predictions up to its first alarm.
+
+    Parameters
+    ----------
+    correct, labelled
+        Whether each prediction was right, and whether its label is known, shape (n,).
+    clock
+        Time of the first sample.
+
+    Returns
+    -------
+    The statistic after each sample, float64 (m,) with m <= n, and whether the last of them raised an alarm.
+    """
+    if type(detector).update is GeneralizedCusum.update:
+        known, before = np.flatnonzero(labelled), detector.statistic
+        values, alarm = detector.update_until_alarm(correct[known], known + clock)  # type: ignore[attr-defined]
+        if len(known) == len(labelled):
+            return values, alarm
+        stop = known[len(values) - 1] + 1 if alarm else len(labelled)
+        return np.r_[before, values][np.cumsum(labelled[:stop])], alarm
+    statistic, alarm = [], False
+    for time, (hit, is_known) in enumerate(zip(correct.tolist(), labelled.tolist(), strict=True), clock):
+        alarm = is_known and detector.update(hit, time)
+        statistic.append(detector.statistic)
         if alarm:
             break
-    statistic[start : start + len(values)] = values
-    return i if alarm else -1
+    return np.array(statistic, np.float64), alarm
 
 
 def alarm_of(detector: ChangeDetector, time: int, forgotten: int) -> Alarm:

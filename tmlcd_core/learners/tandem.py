@@ -16,7 +16,7 @@ from tmlcd_core.knn.storage import sample_bytes
 from tmlcd_core.knn.tiny_knn import Neighbours
 from tmlcd_core.learners import tandem_kernels as kernels
 from tmlcd_core.learners.comparison_learner import ComparisonLearner
-from tmlcd_core.learners.stream_learner import alarm_of, checked_detector
+from tmlcd_core.learners.stream_learner import alarm_of, checked_detector, watch
 from tmlcd_core.learners.trace import Alarm, Memory, Trace
 from tmlcd_core.validation import whole_number
 
@@ -25,6 +25,7 @@ LABEL_BYTES = 2  # of a row
 LARGEST_BUDGET = 1 << 40  # bytes
 MOST_CLASSES = 1 << (8 * LABEL_BYTES)
 LAYERS = 2  # F and A, float32
+WATCHED = 4096  # samples that the detector takes at once; after an alarm, the rest of them again
 SCALAR_BYTES = 4 * (kernels.EXPERTS + 5)  # evidence of the experts, scale (2) and counts (3)
 
 
@@ -276,13 +277,16 @@ class Tandem(ComparisonLearner):
         self, correct: NDArray[np.bool_], labelled: NDArray[np.bool_], clock: int
     ) -> tuple[NDArray[np.float64], list[Alarm]]:
         """Update the detector with the labelled samples of a run; return its statistic (n,) and the alarms."""
-        detector, statistic, alarms = self.detector_, [], []
-        for time, (hit, known) in enumerate(zip(correct.tolist(), labelled.tolist(), strict=True), clock):
-            if known and detector.update(hit, time):
-                alarms.append(alarm_of(detector, time, 0))
-            statistic.append(detector.statistic)
+        parts, alarms, start = [np.empty(0)], [], 0
+        while start < len(correct):
+            block = slice(start, start + WATCHED)
+            statistic, alarm = watch(self.detector_, correct[block], labelled[block], clock + start)
+            parts.append(statistic)
+            start += len(statistic)
+            if alarm:
+                alarms.append(alarm_of(self.detector_, clock + start - 1, 0))
         self.alarm_ = alarms[-1] if alarms and alarms[-1].time == self.time_ else None
-        return np.array(statistic, np.float64), alarms
+        return np.concatenate(parts), alarms
 
     def observe(self, x: Any, y: Any = None) -> Any:
         """Return the label predicted for x, shape (d,) or (1, d); then learn (x, y) unless y is None.
@@ -290,10 +294,11 @@ class Tandem(ComparisonLearner):
         An invalid sample changes nothing.
         """
         X = self._row(x)
-        truth = np.array([self._code(y)], np.int32)
-        predicted, _ = self._follow(X, truth)
+        code = self._code(y)
+        predicted, _ = self._follow(X, np.array([code], np.int32))
         self.time_ += 1
-        self._watch(predicted == truth, truth >= 0, self.time_)
+        alarm = code >= 0 and self.detector_.update(predicted[0] == code, self.time_)
+        self.alarm_ = alarm_of(self.detector_, self.time_, 0) if alarm else None
         return self.classes_[predicted[0]]
 
     @property

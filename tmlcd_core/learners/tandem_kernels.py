@@ -7,14 +7,13 @@ contracted to fused multiply-adds.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit
 from numpy.typing import NDArray
+
+from tmlcd_core.learners.vector_loops import dot, squared_distances
 
 DONE, NEW_CLASS = 0, 1  # why `advance` returned
 F, A = 0, 1  # the fast layer and its running average: rows of `weights` and `biases`
@@ -24,7 +23,6 @@ AVERAGE, VOTE, BOTH, RENAMED, RENAMED_QUARTER, RENAMED_NEWEST = range(6)  # the 
 EXPERTS = 6
 K = 5  # neighbours in each vote
 WINDOWS = (1, 4, 16)  # the votes ask all rows, the newest quarter, the newest sixteenth of the capacity
-LANES = 16  # partial sums of a dot product
 MOST_FEATURES = 33_000  # whose squared differences fit 32 bits
 LONGEST_COUNT = 1 << 30  # of samples learned: the rate of averaging has long reached its limit
 
@@ -131,56 +129,6 @@ def log(x: np.float32) -> np.float32:
     return (r + total) + z * LN2_HIGH
 
 
-@intrinsic
-def _lanes(typing_context: Any, a: Any, b: Any) -> Any:
-    """Partial sums of a dot product, as a tuple of LANES float32: lane j sums the terms j, j + LANES, j + 2 LANES, …
-
-    LLVM does not vectorise sums whose order is fixed, so the vector operations are written here.
-    """
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        vector = ir.VectorType(ir.FloatType(), LANES)
-        left, right = (
-            context.make_array(kind)(context, builder, v) for kind, v in zip(signature.args, args, strict=True)
-        )
-        length = builder.extract_value(left.shape, 0)
-        lanes = length.type(LANES)
-        total = cgutils.alloca_once_value(builder, ir.Constant(vector, [0.0] * LANES))
-        with cgutils.for_range(builder, builder.udiv(length, lanes)) as loop:
-            at = builder.mul(loop.index, lanes)
-            places = (builder.gep(array.data, [at]) for array in (left, right))
-            x, y = (builder.load(builder.bitcast(place, vector.as_pointer()), align=4) for place in places)
-            builder.store(builder.fadd(builder.load(total), builder.fmul(x, y)), total)
-        sums = builder.load(total)
-        items = [builder.extract_element(sums, ir.IntType(32)(lane)) for lane in range(LANES)]
-        return context.make_tuple(builder, signature.return_type, items)
-
-    return types.UniTuple(types.float32, LANES)(a, b), codegen
-
-
-@njit(cache=True, error_model="numpy")
-def dot(a: NDArray, b: NDArray) -> np.float32:
-    """Return the dot product of a (d,) and b (d,), contiguous float32: the lanes in turn, then the terms left over."""
-    sums = _lanes(a, b)
-    total = sums[0]
-    for lane in range(1, LANES):
-        total += sums[lane]
-    n = a.shape[0]
-    for i in range(n - n % LANES, n):
-        total += a[i] * b[i]
-    return total
-
-
-@njit(cache=True, error_model="numpy")
-def _distance(a: NDArray, b: NDArray) -> np.int32:
-    """Squared distance of a sample in levels, int16 (d,), and a row of bytes: exact up to MOST_FEATURES."""
-    total = np.int32(0)
-    for i in range(a.shape[0]):
-        difference = np.int16(a[i] - np.int16(b[i]))  # 16 bits: one instruction multiplies and adds pairs
-        total = np.int32(total + np.int32(difference) * np.int32(difference))
-    return total
-
-
 @njit(cache=True, error_model="numpy")
 def encode(x: NDArray, scale: NDArray, out: NDArray) -> None:
     """Write a sample in levels of a byte: 0 is the lowest initial feature, 255 the highest.
@@ -208,10 +156,8 @@ def find_nearest(state: State, answers: Answers) -> None:
     near, voters, distances = answers.near, answers.voters, answers.distances
     capacity, head, size = state.rows.shape[0], state.counts[HEAD], state.counts[SIZE]
     first = min(size, capacity - head)  # rows up to the end of the ring
-    for place in range(first):
-        distances[place] = _distance(answers.coded, state.rows[head + place])
-    for place in range(size - first):
-        distances[first + place] = _distance(answers.coded, state.rows[place])
+    squared_distances(answers.coded, state.rows[head : head + first], distances[:first])
+    squared_distances(answers.coded, state.rows[: size - first], distances[first:size])
     near[:] = np.iinfo(np.int32).max
     voters[:] = -1
     for window in range(3):
@@ -228,8 +174,11 @@ def _normalise(values: NDArray, n: int) -> None:
     total = ZERO
     for c in range(n):
         total += values[c]
-    for c in range(n):
-        values[c] = values[c] / total if total > ZERO else ONE / np.float32(n)
+    if total > ZERO:
+        for c in range(n):
+            values[c] /= total
+    else:
+        values[:n] = ONE / np.float32(n)
 
 
 @njit(cache=True, error_model="numpy")
@@ -253,12 +202,13 @@ def _ask_layer(layer: int, usable: bool, state: State, answers: Answers) -> None
 @njit(cache=True, error_model="numpy")
 def _vote(window: int, state: State, answers: Answers, out: NDArray) -> None:
     """Shares of the classes among the nearest rows of a window."""
-    n, capacity = state.biases.shape[1], state.rows.shape[0]
+    n, capacity, head = state.biases.shape[1], state.rows.shape[0], state.counts[HEAD]
     out[:n] = ZERO
     for j in range(K):
         place = answers.voters[window, j]
         if place >= 0:
-            label = state.labels[(state.counts[HEAD] + place) % capacity]
+            place += head
+            label = state.labels[place - capacity if place >= capacity else place]
             out[label] += ONE
     _normalise(out, n)
 

@@ -54,7 +54,7 @@ class Twin:
         self._offset, self._scale = (float(v) for v in np.frombuffer(link.memory(SCALE_PART), "<f4"))
         self.learner = self._tandem() if link.info.learner == "tandem" else self._knn()
 
-    def _test(self) -> GeneralizedCusum:
+    def _detector(self) -> GeneralizedCusum:
         s = self.settings
         constants = np.frombuffer(self._link.memory(TEST_PART), "<f8").tolist()
         if len(constants) != 3 or constants[2] not in LIKELIHOODS:
@@ -72,9 +72,9 @@ class Twin:
         name = LEARNER_CODES[int(s["learner"])]
         learner: Any
         if name == "active":
-            learner = ActiveTinyKNN(window=size, condense=False, detector=self._test(), **votes)
+            learner = ActiveTinyKNN(window=size, condense=False, detector=self._detector(), **votes)
         elif name == "hybrid":
-            learner = HybridTinyKNN(max_size=size, condense=False, detector=self._test(), **votes)
+            learner = HybridTinyKNN(max_size=size, condense=False, detector=self._detector(), **votes)
         elif name == "static":
             learner = StaticKNN(**votes)
         else:
@@ -87,7 +87,7 @@ class Twin:
     def _tandem(self) -> Any:
         info = self._link.info
         memory, mean = self._link.memory(T_PART), np.frombuffer(self._link.memory(MEAN_PART), "<f4")
-        return board_tandem.from_memory(memory, mean, (self._offset, self._scale), info, self._test())
+        return board_tandem.from_memory(memory, mean, (self._offset, self._scale), info, self._detector())
 
     def observe(self, x: NDArray[np.float32], label: int) -> tuple[int, int, int, float]:
         """Predict x (features,), learn its label unless it is -1; return prediction, |T|, change time or 0, and g."""

@@ -178,7 +178,7 @@ def lab_run(threshold: float, batch: int, warmup: int) -> ChosenRun:
     learner = st.query_params["learner"]
     tested = asked | {"h": [f"{threshold:g}"], "n": [str(batch)], "xi": [str(warmup)]}
     found = linked_run(tested, learner)
-    test = test_of(found, learner)
+    test = cusum_of(found, learner)
     judged = judge_predictions(found.trace(learner).predictions, found.stream.y, teacher_of(found))
     known = found.scenario.known_changes
     change = int(np.searchsorted(judged.samples, known[0])) if known else None
@@ -206,7 +206,7 @@ def teacher_of(found: Any) -> Teacher:
     return Teacher(experiment.supervision, np.union1d(stream.y0, stream.y), experiment.seed)
 
 
-def test_of(found: Any, learner: str) -> GeneralizedCusum:
+def cusum_of(found: Any, learner: str) -> GeneralizedCusum:
     """Return the CUSUM test of a learner of a `LabRun`; a `ConfigError` if it has none."""
     stream = found.stream
     model = found.experiment.learner(learner, found.scenario)
