@@ -173,7 +173,7 @@ import fs from "node:fs";
 import { sessionFile } from "WEB/session_file.js";
 const { log, sounds } = JSON.parse(fs.readFileSync(0, "utf8"));
 const takes = {};
-for (const [name, samples] of Object.entries(sounds)) takes[name] = { ...log.takes[name], samples: Int16Array.from(samples) };
+for (const name of Object.keys(sounds)) takes[name] = { ...log.takes[name], samples: Int16Array.from(sounds[name]) };
 console.log(JSON.stringify(Buffer.from(sessionFile(log, takes)).toString("base64")));
 """
 

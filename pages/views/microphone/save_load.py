@@ -81,7 +81,9 @@ def stm32(tab: TabState) -> None:
         "Learner", session.learners, index=len(session.learners) - 1, key="mic:exported",
         format_func=lambda name: looks[name].name, help="Learner to export.",
     )  # fmt: skip
-    st.caption("Board and web page hear words with this page's extractor. The project shows both accuracies.")
+    st.caption(
+        "The board hears words with the page's extractor; so does the web page. The project shows both accuracies."
+    )
     wanted = (tab.handle.seen, board.name, learner)
     one_page(tab, board, learner)
     if st.button("Create C project for the STM32", key="mic:stm32", icon=":material/memory:", width="stretch"):

@@ -30,7 +30,7 @@ HERE = Path(__file__).parent
 MODULES = ("learners", *FRONT_ENDS)
 MOST_SAMPLES = 65_535  # in T of the module `learners`: counted in 16 bits
 MOST_CLASSES = 64
-MOST_TAKES = 300  # in T of a front end's module: those of a live session
+ROOM_FOR_TAKES = 300  # in T of a front end's module: those of a live session
 LEARNER_FILES = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "knn.h", "knn.c", "cusum.h", "cusum.c", "learner.c")
 FLAGS = (
     "--target=wasm32-freestanding", "-std=c99", "-O3", "-msimd128", "-ffp-contract=off", "-nostdlib",
@@ -80,8 +80,8 @@ def configuration(name: str) -> str:
         defines |= {code: i for i, code in enumerate(FRONT_END_CODES.values())}
         defines |= {
             "TML_FEATURES": FRONT_ENDS[name].n_features,
-            "TML_CAPACITY": MOST_TAKES,
-            "TML_MAX_SIZE": MOST_TAKES,
+            "TML_CAPACITY": ROOM_FOR_TAKES,
+            "TML_MAX_SIZE": ROOM_FOR_TAKES,
             "TML_AUDIO": 1,
             "TML_MARGIN": "tml_margin",
             "TML_BINOMIAL": 1,  # as in a live session
