@@ -50,6 +50,8 @@ class LiveSession:
         Settings of all learners; the defaults if None.
     seed : int
         Seed of the simulated faults.
+    provisional : bool
+        True if the extractor is used only until the best one is loaded; a change of the extractor ends it.
 
     Examples
     --------
@@ -71,6 +73,7 @@ class LiveSession:
         learners: Sequence[str] = LIVE_LEARNERS,
         settings: LiveSettings | None = None,
         seed: int = 0,
+        provisional: bool = False,
     ) -> None:
         self.words: list[str] = []
         self.takes: dict[str, Take] = {}
@@ -86,6 +89,7 @@ class LiveSession:
         self.learners: tuple[str, ...] = ()
         self.extractor = DEFAULT_VOICE
         self.change(extractor, learners, settings or LiveSettings())
+        self.provisional = provisional
         for word in words:
             self._name(word)
         if len(self.words) < FEWEST_WORDS:
@@ -104,6 +108,7 @@ class LiveSession:
             if lacking := VOICE_EXTRACTORS[extractor].missing():
                 raise ConfigError(f"the extractor {extractor!r} cannot be used here: {lacking}")
             self.extractor = extractor
+            self.provisional = False
             self._X = {}
         if learners is not None:
             chosen = tuple(dict.fromkeys(learners))
