@@ -57,6 +57,7 @@ def drawn(number: int) -> Experiment:
         settings={name: pick.choice(SETTINGS[name]) for name in pick.sample(list(SETTINGS), 4)},
         seed=pick.randrange(100),
         affected=pick.choice([0, 3]) if DRIFTS[drift].affects and data != "pack" else 0,
+        added=pick.choice([[], ["labels-swapped@60"], [*["class-change@99"] * (data != "pack"), "labels-swapped@190"]]),
     )
 
 
@@ -90,6 +91,22 @@ def test_page_command_and_python_run_the_same(number, capsys, tmp_path):
             assert told["learners"][name]["accuracy"]["mean"] == one.metrics.accuracy
             for field in ("correct", "sizes", "detections", "change_points"):
                 np.testing.assert_array_equal(getattr(run.learners[name], field), getattr(one, field))
+
+
+@pytest.mark.parametrize("drift", ["labels-swapped", "class-added"])
+def test_the_learners_past_stays_as_it_was_before_a_drift_is_added(drift):
+    learners = ["cit", "active", "hybrid", "static", "tandem"]
+    labels = {"labels": 0.8, "wrong_labels": 0.2, "label_delay": 7}
+    experiment = Experiment("points", 3, per_class=150, train=20, learners=learners, seed=4, **labels)
+    now = replace(experiment, added=[f"{drift}@300"])
+    again = replace(now, added=[*now.added, "class-change@400"])
+    for before, after, at in ((experiment, now, 300), (now, again, 400)):
+        old, new = before.run().learners, after.run().learners
+        for name in learners:
+            for field in ("predictions", "sizes", "statistic"):
+                one, other = (getattr(found[name].trace, field)[:at] for found in (old, new))
+                np.testing.assert_array_equal(one, other)
+            assert not np.array_equal(old[name].trace.predictions[at:], new[name].trace.predictions[at:])
 
 
 @given(st.integers(0, 10**6))

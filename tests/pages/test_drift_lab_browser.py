@@ -212,14 +212,17 @@ def test_the_start_tells_its_story_and_its_address_holds_it(server, visit):  # n
 def test_undo_reset_and_a_drift_at_the_cursor(server, visit):  # noqa: F811
     page = with_player(visit, f"{server}/{QUICK}&drift=none&learners=hybrid&learners=static")
     paused(page, 101)
-    first = data(page, "digest")
+    first, cards = data(page, "digest"), page.locator(".player .card").all_text_contents()
     page.locator(".player .world").select_option("labels-swapped")
     second = redrawn(page, first)
-    page.wait_for_url("**begins=33.6667**")
-    assert "drift=labels-swapped" in page.url
-    expect(page.locator(".player .story")).to_contain_text("At 101")
+    assert drawn_time(page) == 102
+    page.wait_for_url("**added=labels-swapped%40102**")
+    assert "drift=none" in page.url
+    expect(page.locator(".player .story")).to_contain_text("At 102")
+    paused(page, 101)
+    expect(page.locator(".player .card")).to_have_text(cards)  # what was seen stays as it was
     page.get_by_role("button", name="Undo").click()
-    page.wait_for_url("**drift=none**")
+    page.wait_for_url(lambda url: "added" not in url)
     assert redrawn(page, second) == first
     page.get_by_role("button", name="Keep this run").click()
     move(page, "Classes (λ)")

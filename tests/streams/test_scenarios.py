@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from tmlcd_core.streams import (
     Return,
     Scenario,
     SourcePool,
+    add_drift,
     compose,
     make_scenario,
 )
@@ -360,6 +362,70 @@ def test_sizes_fit_what_of_a_folder_can_be_read(tmp_path):
 
 
 # ---------------------------------------------------------------- the generator
+
+
+ADDED = [name for name in DRIFTS if not DRIFTS[name].disturbs and name != "none"]
+
+
+def with_past(base, drift, at, over=0.0, seed=3):
+    """The streams before and after a drift is added."""
+    rows = table()
+    scenario = make_scenario(base, 3, 100, 20, over=over).complete(rows.classes, seed)
+    longer = add_drift(scenario, drift, at).complete(rows.classes, seed)
+    return compose(scenario, rows, seed), compose(longer, rows, seed)
+
+
+@pytest.mark.parametrize("base", ["none", "class-change", "class-added", "recurring"])
+@pytest.mark.parametrize("drift", ADDED)
+@pytest.mark.parametrize(("at", "over"), [(1, 0.0), (80, 0.0), (200, 0.9), (299, 0.0)])
+def test_an_added_drift_leaves_the_past_as_it_was(base, drift, at, over):
+    old, new = with_past(base, drift, at, over)
+    for name in ("X0", "y0", "index0"):
+        assert np.array_equal(getattr(old, name), getattr(new, name))
+    for name in ("X", "y", "index"):
+        assert np.array_equal(getattr(old, name)[:at], getattr(new, name)[:at])
+    assert [old.origins[i] for i in old.origin[:at]] == [new.origins[i] for i in new.origin[:at]]
+    rows = np.concatenate([new.X0, new.X])
+    assert len(np.unique(rows, axis=0)) == len(rows)  # no medium twice, also across the change
+    begun = [change for change in old.changes if change < at]
+    assert new.changes[: len(begun) + 1] == (*begun, at)
+    assert Scenario.from_json(new.scenario.to_json()) == new.scenario
+
+
+def test_an_added_drift_changes_what_follows():
+    _, new = with_past("class-change", "labels-swapped", 200)  # “class-change” at 150 stays
+    before, changed, after = new.scenario.concepts()
+    first, second = list(changed)[:2]
+    assert changed[first] != before[first] and after[first] == changed[second] and after[second] == changed[first]
+    for label, word in zip(new.y[200:], words_of(new.X[200:]), strict=True):
+        assert after[label].word == word
+    assert set(Counter(new.y[200:]).values()) == {33, 34}  # equally frequent again
+    _, earlier = with_past("class-change", "labels-swapped", 100)  # it had not changed yet
+    assert earlier.changes == (100,) and set(words_of(earlier.X)) == set(earlier.scenario.start.classes)
+
+
+def test_a_stream_with_an_added_drift_ends_where_the_data_end():
+    experiment = Experiment("digits", classes=3, drift="none", seed=1)
+    old, new = experiment.stream(), replace(experiment, added=["class-removed@294"]).stream()
+    assert 294 < len(new) < len(old) and np.array_equal(old.X[:294], new.X[:294])
+    used, digits = Counter([*new.y0, *new.y]), SourcePool("digits")
+    assert any(used[word] == digits.count(word) for word in new.scenario.concepts()[1])
+
+
+@pytest.mark.parametrize(
+    ("added", "message"),
+    [
+        (["labels-swapped"], "write NAME@SAMPLE"),
+        (["labels-swapped@-3"], "write NAME@SAMPLE"),
+        (["turned@30"], "no drift 'turned'"),
+        (["labels-swapped@30", "class-change@30"], "each at a later sample"),
+        ([f"labels-swapped@{at}" for at in range(1, 12)], "at most 10"),
+        (["labels-swapped@600"], "choose a sample from 1 to 599"),
+    ],
+)
+def test_an_added_drift_that_cannot_be_is_refused(added, message):
+    with pytest.raises(ConfigError, match=message):
+        Experiment("points", per_class=300, added=added).stream()
 
 
 def test_draws_are_splitmix64():

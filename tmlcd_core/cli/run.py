@@ -34,8 +34,8 @@ SHOWN = (
 BYTES = (("mean_bytes", "mean bytes"), ("peak_bytes", "max bytes"))  # shown with --max-bytes
 RECORDED = ("label", "scale", "order", "initial", "samples")  # options of recorded streams
 COMPOSED = (
-    "classes", "words", "new", "drift", "affected", "at", "over", "effect", "strength", "scenario", "train",
-    "per_class",
+    "classes", "words", "new", "drift", "affected", "at", "over", "effect", "strength", "added", "scenario",
+    "train", "per_class",
 )  # fmt: skip
 # Options that `--link` replaces.
 ABOUT_EXPERIMENT = (
@@ -80,6 +80,9 @@ def register(commands: Any) -> None:
     )
     parser.add_argument("--effect", help="kind of noise (default for speech: `very noisy`)")
     parser.add_argument("--strength", type=float, help="strength of the noise, 0 to 1 (default: 1)")
+    parser.add_argument(
+        "--added", metavar="NAME@SAMPLE,…", help="drifts added while the stream ran; the samples before stay the same"
+    )
     parser.add_argument(
         "--scenario", type=Path, metavar="FILE", help="JSON file of a scenario, instead of classes and drift"
     )
@@ -180,7 +183,7 @@ def _experiment(options: argparse.Namespace) -> Experiment:
         given["scenario"] = _scenario(given["scenario"])
     if "classes" in given:
         given["classes"] = _classes(given["classes"])
-    for name in ("words", "learners"):
+    for name in ("words", "learners", "added"):
         if name in given:
             given[name] = _names(given[name])
     experiment = Experiment(**given, **counts)

@@ -29,7 +29,7 @@ from tmlcd_core.streams.feature_pools import FeaturePool, SourcePool, pack_pool
 from tmlcd_core.streams.foreign import foreign_recording, is_foreign, is_generator
 from tmlcd_core.streams.recordings import INITIAL, ORDERS, FolderRecording, Recording
 from tmlcd_core.streams.scenario import TRAIN, VERY_NOISY, Scenario
-from tmlcd_core.streams.sizes import FittedScenario, fitting_scenario
+from tmlcd_core.streams.sizes import FittedScenario, fitting_addition, fitting_scenario
 from tmlcd_core.streams.stream import Stream, compose, order_labels
 from tmlcd_core.streams.tables import SCALES, TableRecording
 from tmlcd_core.validation import one_of, real_number, whole_number
@@ -42,6 +42,7 @@ NUMBERS = (  # fields of Experiment that `grid` can vary
     "classes", "affected", *SHARES, "per_class", "train", "initial", "label_delay", "max_bytes",
 )  # fmt: skip
 BYTES = "max_bytes"  # setting of the learners whose memory can be limited in bytes
+MOST_ADDED = 10  # drifts added while a stream ran
 DIGITS = 6  # decimals to which fractions are rounded
 
 
@@ -75,6 +76,9 @@ class Experiment:
         Start of the drift, as a fraction of the stream, and its length, as a fraction of the rest; 0 is abrupt.
     effect, strength : str, float
         Noise effect and its strength from 0 to 1; the default effect of the kind of data if empty.
+    added : sequence of str
+        Drifts added while the stream ran, in the order of time, each as "NAME@SAMPLE" with a name of `DRIFTS`: the
+        samples before it stay as they are, and what had not changed until there does not change (`add_drift`).
     per_class, train : int
         Stream samples and initial training samples per class; fewer if the data have fewer (`prepare`).
     scenario : Scenario or None
@@ -125,6 +129,7 @@ class Experiment:
     over: float = 0.0
     effect: str = ""
     strength: float = 1.0
+    added: tuple[str, ...] = ()
     per_class: int = PER_CLASS
     train: int = TRAIN
     scenario: Scenario | None = None
@@ -159,6 +164,7 @@ class Experiment:
             "new": self.new or (words[classes] if len(words) > classes else None),
             "affected": affected if kind.affects and affected != kind.affects else 0,
             "learners": tuple(self.learners),
+            "added": tuple(self.added),
             "per_class": whole_number("per_class", self.per_class, 1),
             "train": whole_number("train", self.train, 1),
             "seed": whole_number("seed", self.seed, 0, LARGEST_SEED),
@@ -173,6 +179,7 @@ class Experiment:
         plain |= {name: round(real_number(name, getattr(self, name), 0.0, 1.0), DIGITS) for name in SHARES}
         for name, value in plain.items():
             object.__setattr__(self, name, value)
+        self._check_added()
         names = self.learner_names
         if not names or len(set(names)) != len(names):
             raise ConfigError(f"learners={list(names)}; give at least one, all different")
@@ -197,6 +204,26 @@ class Experiment:
     def is_recorded(self) -> bool:
         """True for a recorded stream: a table, a river stream, or a folder in the order of its files."""
         return bool(self.label or self.order) or is_foreign(self.data)
+
+    def _check_added(self) -> None:
+        places = [at for _, at in self._added]
+        if len(places) > MOST_ADDED or places != sorted(set(places)):
+            raise ConfigError(
+                f"added={list(self.added)}: give at most {MOST_ADDED} drifts, each at a later sample than the last one"
+            )
+        if places and (self.is_recorded or self.scenario is not None):
+            raise ConfigError(f"added={list(self.added)}: a drift cannot be added to a recorded stream or a scenario")
+
+    @property
+    def _added(self) -> list[tuple[str, int]]:
+        """Name and first sample of each added drift."""
+        found = []
+        for text in self.added:
+            name, _, at = str(text).partition("@")
+            if not at.isdecimal():
+                raise ConfigError(f"added={text!r}: write NAME@SAMPLE, such as labels-swapped@1000")
+            found.append((drift_kind(name).name, int(at)))
+        return found
 
     @property
     def is_random(self) -> bool:
@@ -248,12 +275,14 @@ class Experiment:
         counts: dict[str, int] = {}
         while True:
             scenario = self.drawn(feature_pool, counts)
-            order = order_labels(scenario, self.seed)
             fewer = {}
-            for origin in order.origins if isinstance(feature_pool, SourcePool) else ():
-                found = len(feature_pool.pool(origin, order.needed[origin.word], progress)[0])  # type: ignore[call-arg]
-                if found < order.needed[origin.word]:
-                    fewer[origin.word] = found
+            for part in reversed(scenario.history) if isinstance(feature_pool, SourcePool) else ():
+                order = order_labels(part, self.seed)
+                for origin in order.origins:
+                    needed = order.needed[origin.word]
+                    found = len(feature_pool.pool(origin, needed, progress)[0])  # type: ignore[call-arg]
+                    if found < needed:
+                        fewer[origin.word] = found
             if not fewer or self.scenario is not None:
                 return scenario
             counts |= fewer
@@ -279,7 +308,11 @@ class Experiment:
             return make_scenario(self.drift, self.classes, per_class, train, **where)  # type: ignore[arg-type]
 
         counts = {word: feature_pool.count(word) for word in feature_pool.classes} | dict(usable or {})
-        return fitting_scenario(make, (self.per_class, self.train), counts, feature_pool.name, self.seed)
+        found = fitting_scenario(make, (self.per_class, self.train), counts, feature_pool.name, self.seed)
+        details = replace(details, new=None, affected=0)
+        for drift, at in self._added:
+            found = fitting_addition(found, drift, at, details, counts, self.seed)
+        return found
 
     def stream(self, feature_pool: FeaturePool | None = None, progress: Progress = silent) -> Stream:
         """Return the samples of the run as a `Stream`."""
@@ -423,8 +456,9 @@ class Experiment:
         found = {one.name: getattr(self, one.name) for one in fields(self)}
         found["scenario"] = self.scenario.to_json() if self.scenario else None
         found["settings"], found["extractor"] = dict(self.settings), dict(self.extractor)
-        if self.max_bytes is None:
-            del found["max_bytes"]  # runs of earlier versions keep their key
+        for name, unused in (("max_bytes", None), ("added", ())):
+            if found[name] == unused:
+                del found[name]  # runs of earlier versions keep their key
         try:
             return json.loads(json.dumps(found))
         except TypeError as error:

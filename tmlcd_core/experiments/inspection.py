@@ -72,7 +72,7 @@ def inspect_sample(
     """
     if not 0 <= sample < len(stream):
         raise ConfigError(f"sample={sample} lies outside the stream: choose 0..{len(stream) - 1}")
-    teacher = Teacher(supervision, np.union1d(stream.y0, stream.y), seed)
+    teacher = Teacher(supervision, stream.classes, seed)
     if supervision.label_delay:
         follower = Follower(model, stream.X0, stream.y0, teacher)
         if sample:

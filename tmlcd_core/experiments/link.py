@@ -53,13 +53,14 @@ SETTINGS: dict[str, tuple[str, ...]] = {
 }
 ANY_STREAM = ("label", "scale", "order", "initial", "samples", "labels", "label_delay", "wrong_labels")
 AUTOMATIC = {"k": "0", "window": "0", "p": "0", "max_bytes": "0"}  # values that mean the default
+ADDED = "added"  # NAME@SAMPLE, once for each drift that was added while the stream ran
 OTHER = "set"  # SETTING=VALUE, for settings without a widget
 EXTRACTOR = "extractor."
 EXTRACTOR_FIELD = "extractor"  # a name of EXTRACTORS
 PAPER_FIELD = "paper"  # a name of VARIANTS, whose settings come before the others of the link
 NAMES = frozenset((
-    "data", FOLDER, TABLE, "bands", "words", "new", "learners", OTHER, PAPER_FIELD, EXTRACTOR_FIELD, *WHOLE, *SHARES,
-    *TEXTS, *SETTINGS,
+    "data", FOLDER, TABLE, "bands", "words", "new", "learners", ADDED, OTHER, PAPER_FIELD, EXTRACTOR_FIELD, *WHOLE,
+    *SHARES, *TEXTS, *SETTINGS,
 ))  # all parameters of an experiment  # fmt: skip
 
 # Values in links of earlier versions: labels of the page.
@@ -134,6 +135,8 @@ def parameters_of(experiment: Experiment) -> dict[str, list[str]]:
     for name, field in SHARES.items():
         if (value := getattr(experiment, field)) != usual[field]:
             found[name] = [text_of(round(100 * value, 4))]
+    if experiment.added:
+        found[ADDED] = [*experiment.added]
     if experiment.words:
         found["words"] = [*experiment.words]
     if experiment.new is not None:
@@ -229,6 +232,8 @@ def fields_of_parameters(asked: Parameters) -> dict[str, Any]:
         found.setdefault("runs", BANDS)
     if words := [word for word in asked.get("words", ()) if word]:
         found["words"] = tuple(words)
+    if added := [text for text in asked.get(ADDED, ()) if text]:
+        found[ADDED] = tuple(added)
     if new := asked.get("new"):
         found["new"] = new[-1]
     if learners := [OLD_LABELS.get(name, name) for name in asked.get("learners", ()) if name]:
@@ -296,6 +301,8 @@ def command_of(experiment: Experiment) -> str:
     ):  # fmt: skip
         if getattr(experiment, field) != usual[field]:
             given[field.replace("_", "-")] = getattr(experiment, field)
+    if experiment.added:
+        given[ADDED] = ",".join(experiment.added)
     if "learners" in asked:
         given["learners"] = ",".join(experiment.learners)
     if variant:

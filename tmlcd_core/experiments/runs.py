@@ -303,7 +303,7 @@ def prequential(
     """
     if isinstance(stream, Stream):
         blocks: Iterable[tuple[NDArray, NDArray]] = ((stream.X0, stream.y0), (stream.X, stream.y))
-        changes, ends, classes = stream.scenario.known_changes, stream.ends, np.union1d(stream.y0, stream.y)
+        changes, ends, classes = stream.scenario.known_changes, stream.ends, stream.classes
     elif isinstance(stream, tuple | list) and len(stream) == 2:
         whole, labels = as_features(stream[0]), np.asarray(stream[1])
         whole_number("initial", initial, 1, max(1, len(whole) - 1))

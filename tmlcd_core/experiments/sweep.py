@@ -209,12 +209,13 @@ def make_features(tasks: Sequence[Task], jobs: int, progress: Progress = silent)
         feature_pool = feature_pools[way]
         if not isinstance(feature_pool, SourcePool):
             continue
-        order = order_labels(task.drawn(feature_pool), task.seed)
-        for origin in order.origins:
-            # One task per word, so that its clips are synthesised only once.
-            counts = needs.setdefault((task.data, origin.word), {})
-            n = max(order.needed[origin.word], counts.get((way, origin), (task, 0))[1])
-            counts[way, origin] = (task, n)
+        for part in task.drawn(feature_pool).history:
+            order = order_labels(part, task.seed)
+            for origin in order.origins:
+                # One task per word, so that its clips are synthesised only once.
+                counts = needs.setdefault((task.data, origin.word), {})
+                n = max(order.needed[origin.word], counts.get((way, origin), (task, 0))[1])
+                counts[way, origin] = (task, n)
     work = [([(one, origin, n) for (_, origin), (one, n) in counts.items()],) for counts in needs.values()]
     found: Any = (
         (_make(*one) for one in work) if jobs == 1 else parallel(_make_packed, [(pack(one),) for one in work], jobs)

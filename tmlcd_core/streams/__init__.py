@@ -1,6 +1,6 @@
 """Data streams with concept drift: scenarios, drifts, feature pools, stream composition, synthetic streams."""
 
-from tmlcd_core.streams.drifts import DRIFTS, DriftDetails, DriftKind, make_scenario, register_drift
+from tmlcd_core.streams.drifts import DRIFTS, DriftDetails, DriftKind, add_drift, make_scenario, register_drift
 from tmlcd_core.streams.feature_pools import DatasetPool, FeaturePool, SourcePool
 from tmlcd_core.streams.recordings import FolderRecording, Recording
 from tmlcd_core.streams.scenario import (
@@ -41,6 +41,7 @@ __all__ = [
     "Stream",
     "SyntheticStream",
     "TableRecording",
+    "add_drift",
     "compose",
     "gaussian_stream",
     "hyperplane_stream",

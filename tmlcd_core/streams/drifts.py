@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -221,14 +221,55 @@ def make_scenario(
     kind, details = drift_kind(drift), details or DriftDetails()
     start = Concept(classes, tuple(words))  # type: ignore[arg-type]
     check_affected(kind, details.affected, start.size)
-    parts = kind.parts(details)
     length = whole_number("per_class", per_class, 1) * start.size
     first = min(max(1, round(real_number("at", at, 0.0, 1.0) * length)), length - 1)
+    steps = _spread(kind.parts(details), first, length, real_number("over", over, 0.0, 1.0))
+    return Scenario((start, *steps), length, train)
+
+
+def add_drift(
+    scenario: Scenario, drift: str, at: int, length: int | None = None, details: DriftDetails | None = None
+) -> Scenario:
+    """Return the `Scenario` in which a drift happens at sample `at` of a stream that has run until there.
+
+    The samples before it stay as they are: `compose` gives the same ones. Drifts that had not begun do not happen; a
+    gradual one that had begun is over. The new drift is abrupt.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Scenario of the stream so far, with its classes drawn.
+    drift : str
+        A name of `DRIFTS`.
+    at : int
+        Index of the first sample after the change.
+    length : int or None
+        Number of samples of the new stream; that of `scenario` if None.
+    details : DriftDetails
+        As in `make_scenario`.
+
+    Examples
+    --------
+    >>> scenario = make_scenario("class-change", ("yes", "no"), details=DriftDetails("up"))
+    >>> add_drift(scenario, "labels-swapped", 400).changes, add_drift(scenario, "labels-swapped", 2000).changes
+    ((400,), (1500, 2000))
+    """
+    length = scenario.length if length is None else length
+    if not 0 < at < length:
+        raise ConfigError(
+            f"the drift {drift!r} at sample {at} lies outside the stream; choose a sample from 1 to {length - 1}",
+            remedy={"added": ()},
+        )
+    begun = [replace(one, over=min(one.over, at - one.at)) for one in scenario.drifts if one.at < at]
+    steps = _spread(drift_kind(drift).parts(details or DriftDetails()), at, length)
+    return Scenario((scenario.start, *begun, *steps), length, scenario.train, past=scenario, kept=at)
+
+
+def _spread(parts: DriftParts, first: int, length: int, lasts: float = 0.0) -> list[Drift]:
+    """The parts of a drift, spread evenly from sample `first` on, each over the fraction `lasts` of its time."""
     bounds = [first + (length - first) * i // max(len(parts), 1) for i in range(len(parts) + 1)]
-    lasts = real_number("over", over, 0.0, 1.0)
-    steps = [
+    return [
         one(begin, over=int(lasts * (end - begin)))
         for part, (begin, end) in zip(parts, pairwise(bounds), strict=False)
         for one in (part if isinstance(part, Sequence) else [part])
     ]
-    return Scenario((start, *steps), length, train)

@@ -285,6 +285,9 @@ class Scenario:
     recorded : int
         Number of initial samples of a recorded stream, whose samples keep their order and whose changes are unknown;
         0 for a composed stream.
+    past, kept : Scenario or None, int
+        Scenario whose initial samples and first `kept` samples this one repeats: its drifts from there on came later
+        (`add_drift`). It has no open class names.
 
     Examples
     --------
@@ -301,6 +304,8 @@ class Scenario:
     length: int
     train: int = TRAIN
     recorded: int = 0
+    past: Scenario | None = None
+    kept: int = 0
 
     def __post_init__(self) -> None:
         steps = tuple(self.steps)
@@ -325,6 +330,18 @@ class Scenario:
                 raise ConfigError(f"{_told(drift)} lasts {drift.over} samples; it must end at sample {end} or earlier")
         if isinstance(self.start.classes, tuple) and not self.is_open:
             self.concepts()
+        if self.past is not None:
+            self._check_past(self.past)
+
+    def _check_past(self, past: Scenario) -> None:
+        whole_number("kept", self.kept, 1, min(self.length, past.length))
+        if past.is_open or (past.start, past.train) != (self.start, self.train):
+            raise ConfigError("the past of a scenario has the same initial classes and samples, and no open class name")
+
+    @property
+    def history(self) -> tuple[Scenario, ...]:
+        """This scenario, its past, the past of that one, and so on."""
+        return (self, *(self.past.history if self.past is not None else ()))
 
     @property
     def start(self) -> Concept:
@@ -428,8 +445,10 @@ class Scenario:
     def to_json(self) -> dict[str, Any]:
         """Return the scenario as a dict of JSON values."""
         steps = [{"kind": step.kind, **asdict(step)} for step in self.steps]
-        recorded = {"recorded": self.recorded} if self.recorded else {}
-        return json.loads(json.dumps({"steps": steps, "length": self.length, "train": self.train, **recorded}))
+        more: dict[str, Any] = {"recorded": self.recorded} if self.recorded else {}
+        if self.past is not None:
+            more |= {"past": self.past.to_json(), "kept": self.kept}
+        return json.loads(json.dumps({"steps": steps, "length": self.length, "train": self.train, **more}))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any] | str) -> Scenario:
@@ -437,7 +456,9 @@ class Scenario:
         try:
             found = json.loads(data) if isinstance(data, str) else data
             steps = [_step(step) for step in found["steps"]]
-            return cls(tuple(steps), found["length"], found.get("train", TRAIN), found.get("recorded", 0))
+            past = cls.from_json(found["past"]) if found.get("past") else None
+            sizes = found["length"], found.get("train", TRAIN), found.get("recorded", 0)
+            return cls(tuple(steps), *sizes, past, found.get("kept", 0))
         except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
             raise ConfigError(f"this is not a scenario ({type(error).__name__}: {error})") from error
 

@@ -16,7 +16,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tmlcd_core.errors import DataError
+from tmlcd_core.streams.drifts import DriftDetails, add_drift
 from tmlcd_core.streams.scenario import Scenario
+from tmlcd_core.streams.stream import order_labels
 
 SHARE = 0.9  # of the samples of the largest classes; smaller classes are not drawn
 INITIAL = 5  # if a class is too small, 1 of INITIAL samples is used for initial training
@@ -115,14 +117,42 @@ def fitting_scenario(
     return FittedScenario(scenario.complete(list(counts), seed, eligible))
 
 
+def fitting_addition(
+    found: FittedScenario, drift: str, at: int, details: DriftDetails, counts: Mapping[str, int], seed: int
+) -> FittedScenario:
+    """Return the scenario with a drift added at sample `at` (`add_drift`), shorter if the data do not suffice.
+
+    The length depends on the seed, because the samples before `at` are those that the seed has drawn.
+    """
+    scenario = found.scenario
+    fewest = SHARE * min(counts[word] for word in scenario.concepts()[0])
+    eligible = [word for word, n in counts.items() if n >= fewest]
+
+    def longer(length: int) -> Scenario:
+        return add_drift(scenario, drift, at, length, details).complete(list(counts), seed, eligible)
+
+    def short(one: Scenario) -> list[str]:
+        return [word for word, n in order_labels(one, seed).needed.items() if n > counts[word]]
+
+    if not (lacking := short(longer(scenario.length))):
+        return found._replace(scenario=longer(scenario.length))
+    length = _longest(lambda n: not short(longer(n)), scenario.length, at + 1)
+    if length is None:
+        raise DataError(
+            f"the data have no sample of {lacking[0]!r} left for the drift {drift!r} at sample {at}: "
+            "choose another drift, or an earlier sample"
+        )
+    return FittedScenario(longer(length), lacking[0], counts[lacking[0]])
+
+
 def _fits(scenario: Scenario, have: Mapping[str, int]) -> bool:
     needed = samples_needed(scenario)
     return all(needed[word] <= n for word, n in have.items())
 
 
-def _longest(fits: Callable[[int], bool], asked: int) -> int | None:
-    """Largest number up to `asked` that fits, by bisection; None if not even `FEWEST` fits."""
-    low, high = min(asked, FEWEST), asked
+def _longest(fits: Callable[[int], bool], asked: int, fewest: int = FEWEST) -> int | None:
+    """Largest number up to `asked` that fits, by bisection; None if not even `fewest` fits."""
+    low, high = min(asked, fewest), asked
     if not fits(low):
         return None
     while low < high:

@@ -42,6 +42,14 @@ class Stream:
     def __len__(self) -> int:
         return len(self.y)
 
+    @property
+    def classes(self) -> NDArray[np.str_]:
+        """Sorted labels among which a wrong label is drawn: those of the stream as it was before drifts were added."""
+        *_, first = self.scenario.history
+        if first is self.scenario:
+            return np.union1d(self.y0, self.y)
+        return np.unique([label for concept in first.concepts() for label in concept])
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -74,7 +82,10 @@ def plan(scenario: Scenario, feature_pool: FeaturePool, seed: int) -> Plan:
 
 
 def order_labels(scenario: Scenario, seed: int) -> Plan:
-    """Return the `Plan` of a scenario without open class names: the random order of its labels. Needs no data."""
+    """Return the `Plan` of a scenario without open class names: the random order of its labels. Needs no data.
+
+    If the scenario has a past, its first labels are those of the past.
+    """
     concepts = scenario.concepts()
     draws = Draws(seed, ORDER)
     concept = np.zeros(scenario.length, np.int64)
@@ -99,15 +110,21 @@ def order_labels(scenario: Scenario, seed: int) -> Plan:
     first = draws.shuffled(first)
     found = [concepts[0][name] for name in first]
     found += [concepts[number][name] for number, name in zip(concept.tolist(), labels, strict=True)]
+    labels = first + labels
+    if scenario.past is not None:
+        before, seen = order_labels(scenario.past, seed), len(first) + scenario.kept
+        labels[:seen] = before.labels[:seen]
+        found[:seen] = [before.origins[number] for number in before.origin[:seen].tolist()]
     origins = tuple(dict.fromkeys(found))
     numbers = {origin: i for i, origin in enumerate(origins)}
-    return Plan(scenario, first + labels, origins, np.array([numbers[o] for o in found]))
+    return Plan(scenario, labels, origins, np.array([numbers[o] for o in found]))
 
 
 def compose(scenario: Scenario, feature_pool: FeaturePool, seed: int = 0) -> Stream:
     """Return the `Stream` of one run; each medium is used at most once, with or without an effect.
 
-    A `Recording` as feature pool keeps its order: the stream has all its samples, whatever the seed.
+    A `Recording` as feature pool keeps its order: the stream has all its samples, whatever the seed. A scenario with a
+    past begins with the samples of the past, and goes on with media that these have not used.
 
     Examples
     --------
@@ -125,12 +142,20 @@ def compose(scenario: Scenario, feature_pool: FeaturePool, seed: int = 0) -> Str
     index = np.empty(len(order.labels), np.int64)
     chosen: dict[str, NDArray[np.int64]] = {}
     used = dict.fromkeys(needed, 0)
+    past, seen, n0 = order.scenario.past, 0, order.scenario.initial
+    if past is not None:
+        before, kept = compose(past, feature_pool, seed), order.scenario.kept
+        seen = n0 + kept
+        index[:seen] = np.concatenate([before.index0, before.index[:kept]])
+    word_of = np.array([origin.word for origin in order.origins])[order.origin]
     for number, origin in enumerate(order.origins):
         features, numbers = feature_pool.pool(origin, needed[origin.word])
         check_count(feature_pool, origin.word, needed[origin.word], len(features))
         if origin.word not in chosen:
-            chosen[origin.word] = draws.permutation(len(features))
-        places = np.flatnonzero(order.origin == number)
+            drawn = draws.permutation(len(features))
+            taken = index[:seen][word_of[:seen] == origin.word]
+            chosen[origin.word] = drawn[~np.isin(numbers[drawn], taken)]
+        places = seen + np.flatnonzero(order.origin[seen:] == number)
         begin = used[origin.word]
         rows = chosen[origin.word][begin : begin + len(places)]
         used[origin.word] += len(places)
@@ -139,8 +164,9 @@ def compose(scenario: Scenario, feature_pool: FeaturePool, seed: int = 0) -> Str
         X[places] = features[rows]
         index[places] = numbers[rows]
     assert X is not None
+    if past is not None:
+        X[:seen] = np.concatenate([before.X0, before.X[:kept]])
     y = np.array(order.labels)
-    n0 = len(y) - order.scenario.length
     return Stream(
         X[:n0],
         y[:n0],

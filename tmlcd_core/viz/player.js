@@ -150,7 +150,9 @@ class Player {
     this.world.onchange = () => {
       const drift = this.world.value;
       this.world.value = "";
-      if (drift) this.ask("world", { drift, at: this.index });
+      if (!drift) return;
+      this.changedAt = this.index + 1; // the new run goes on from here
+      this.ask("world", { drift, at: this.changedAt });
     };
     this.chips = element("div", "chips", { role: "group", "aria-label": "Jump to" });
     this.actions = element("div", "actions");
@@ -198,7 +200,8 @@ class Player {
       const atEnd = !first && !this.playing && this.time >= this.run.length - 1;
       this.run = run;
       if (first) this.time = Math.min(run.start ?? run.length - 1, run.length - 1);
-      else this.time = atEnd ? run.length - 1 : Math.min(this.time, run.length - 1);
+      else this.time = atEnd ? run.length - 1 : Math.min(this.changedAt ?? this.time, run.length - 1);
+      this.changedAt = null;
       this.furthest = this.index;
       if (otherLength && !this.speedChosen) this.setSpeed(run.speed ?? run.length / RUN_SECONDS);
       this.slider.max = run.length - 1;

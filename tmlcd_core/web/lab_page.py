@@ -124,6 +124,8 @@ def why_not_live(experiment: Experiment) -> str:
         return f"The sliders are off: the C code in this page has no setting {unknown[0]}."
     if experiment.supervision != FULL:
         return "The sliders are off: this page cannot compute runs with missing, late or wrong labels."
+    if experiment.added:
+        return "The sliders are off: a drift was added while this stream ran, which this page cannot compute."
     if experiment.scenario is not None or experiment.drift not in (*PLAIN, *NOISY):
         return "The sliders are off: the drift of this run is not part of this page."
     return ""

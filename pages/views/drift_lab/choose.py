@@ -11,7 +11,7 @@ from pages.shell.url_widgets import as_text, checked, chosen
 from pages.shell.visitor import offers_server_devices
 from pages.views.drift_lab.runs import feature_pool_of
 from pages.views.drift_lab.tables import classes_in_words, counts_of, preview, table_of
-from pages.views.drift_lab.toolbar import memory_choice, reset
+from pages.views.drift_lab.toolbar import added_in_words, memory_choice, remove_added, reset
 from pages.views.drift_lab.upload import Upload, local_folder, local_table, upload, upload_table
 from tmlcd_core.datasets import SOURCES, pack
 from tmlcd_core.datasets.speech import WORDS, SpeechSource
@@ -19,6 +19,7 @@ from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments import VARIANTS, Experiment
 from tmlcd_core.experiments.experiment import PACK
 from tmlcd_core.experiments.link import (
+    ADDED,
     EXTRACTOR_FIELD,
     FOLDER,
     OLD_LABELS,
@@ -92,7 +93,7 @@ def choose(row: DeltaGenerator) -> Chosen:
     with row:
         data = chosen(
             st.selectbox, "Data", offered, key="data", old=OLD_LABELS, width=180,
-            help="Source of the samples.",
+            help="Source of the samples.", on_change=remove_added,
         )  # fmt: skip
         asked: Asked = {"data": [data]}
         recorded = data in (TABLE, TABLE_UPLOAD) or is_foreign(data)
@@ -141,7 +142,9 @@ def _classes_and_drift(data: str, asked: Asked) -> None:
     )
     kinds = {name: kind.title for name, kind in DRIFTS.items() if _medium(data) != "vector" or not kind.disturbs}
     told = "  \n".join(f"**{kind.title}**: {kind.about}." for kind in DRIFTS.values())
-    drift = chosen(st.selectbox, "Drift", kinds, key="drift", old=OLD_LABELS, width=180, help=told)
+    drift = chosen(
+        st.selectbox, "Drift", kinds, key="drift", old=OLD_LABELS, width=180, help=told, on_change=remove_added
+    )
     asked["lambda"], asked["drift"] = [str(classes)], [drift]
 
 
@@ -313,13 +316,17 @@ def _when(data: str, asked: Asked) -> None:
             asked["affected"] = [str(affected)]
         begins = checked(
             st.slider, "Drift starts at (% of stream)", 1.0, 99.0, 50.0, 1.0, key="begins", format="%g",
-            help="Part of the stream before the drift.",
+            help="Part of the stream before the drift.", on_change=remove_added,
         )  # fmt: skip
         lasts = checked(
             st.slider, "Drift lasts (% of the rest)", 0, 100, 0, 5, key="over",
             help="Part of the remaining stream in which old and new samples are mixed. 0 = abrupt change.",
         )  # fmt: skip
         asked["begins"], asked["over"] = [str(begins)], [str(lasts)]
+        asked[ADDED] = st.query_params.get_all(ADDED)
+        if told := added_in_words(asked[ADDED]):
+            st.caption(as_text(f"Added at the cursor: {', '.join(told)}."))
+            st.button("Remove what was added", on_click=remove_added, icon=":material/close:")
         if not DRIFTS[asked["drift"][0]].disturbs:
             return
         kind = _kind(data, asked)

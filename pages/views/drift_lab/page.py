@@ -15,7 +15,17 @@ from pages.views.drift_lab.choose import DATA, Chosen, choose
 from pages.views.drift_lab.repeat import RUNS, Bands, bands
 from pages.views.drift_lab.runs import GOOD, LabRun, pool_of, run
 from pages.views.drift_lab.sample import look, sample_view, show_looked
-from pages.views.drift_lab.toolbar import ASKED, drift_now, links_of, offered_drifts, remember, tools, write_settings
+from pages.views.drift_lab.toolbar import (
+    ASKED,
+    added_in_words,
+    drift_now,
+    links_of,
+    offered_drifts,
+    remember,
+    remove_added,
+    tools,
+    write_settings,
+)
 from pages.views.drift_lab.upload import Upload
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments import Experiment
@@ -29,6 +39,7 @@ FIXES = {
     "classes": ("lambda", "Use {} classes"),
     "max_bytes": ("max_bytes", "Use {:,} bytes"),
     "affected": ("affected", "Let {} classes change"),
+    "added": ("", "Remove the drifts added at the cursor"),
 }  # setting named by an error's remedy -> key of its widget, label of the button
 
 
@@ -40,7 +51,7 @@ def watch(found: LabRun, title: str, several: Bands | None) -> None:
     sample = player(
         shown, "lab", start="begin", autoplay=True, reports=True, tools=offered,
         links={} if several else links_of(found),
-        on_ask={"world": partial(drift_now, len(found.stream)), "look": look},
+        on_ask={"world": partial(drift_now, found), "look": look},
     )  # fmt: skip
     if st.session_state.pop(ASKED, False):
         st.rerun()
@@ -83,6 +94,7 @@ def name_of(found: LabRun) -> str:
     data = DATA.get(found.experiment.data, Path(found.experiment.data).name)
     words = ", ".join(found.scenario.start.classes)
     drift, shown = DRIFTS[found.experiment.drift].title, found.upload.name if found.upload else data
+    drift = ", then ".join([drift, *added_in_words(found.experiment.added)])
     if found.scenario.recorded:
         return f"{shown}, {found.scenario.start.size} classes, h = {threshold_of(found):g}"
     return f"{drift}, {shown} ({words}), h = {threshold_of(found):g}"
@@ -110,7 +122,8 @@ def tell_problem(problem: TmlcdError | str, chosen: Chosen, good: LabRun | None)
     if experiment.remedied(feature_pool, problem):
         for setting, value in problem.remedy.items():
             key, label = FIXES[setting]
-            st.button(label.format(value), key=f"fix {setting}", on_click=st.session_state.update, args=({key: value},))
+            fix = partial(st.session_state.update, {key: value}) if key else remove_added
+            st.button(label.format(value), key=f"fix {setting}", on_click=fix)
 
 
 def tell_limits(found: LabRun) -> None:

@@ -11,8 +11,8 @@ from pages.shell.url_widgets import NEVER_DRAWN, chosen, usual_value
 from pages.views.drift_lab.repeat import CANCELLED, RUNS, TOGGLE
 from pages.views.drift_lab.runs import GOOD, LabRun
 from tmlcd_core.experiments import Experiment
-from tmlcd_core.experiments.experiment import PACK
-from tmlcd_core.experiments.link import FOLDER, NAMES, TABLE, parameters_of, value_of
+from tmlcd_core.experiments.experiment import MOST_ADDED, PACK
+from tmlcd_core.experiments.link import ADDED, FOLDER, NAMES, TABLE, parameters_of, value_of
 from tmlcd_core.knn.storage import sample_bytes
 from tmlcd_core.start import START
 from tmlcd_core.streams import DRIFTS
@@ -113,15 +113,34 @@ def _set_memory() -> None:
     set_settings({"window": limit, "p": limit, "max_bytes": whole})
 
 
-def drift_now(length: int) -> None:
-    """Callback of the player: make the drift happen at the cursor, in a stream of `length` samples."""
+def drift_now(good: LabRun) -> None:
+    """Callback of the player: add a drift after the cursor; the samples up to it stay as they are."""
     asked = st.session_state.lab.get("world") or {}
     drift, at = asked.get("drift"), asked.get("at")
     if drift not in DRIFTS or not isinstance(at, int | float):  # a client can send anything
         return
-    share = 100 * min(max(1, int(at)), length - 1) / length
-    begins = round(min(max(share, 1.0), 99.0), 4)
-    set_settings({"drift": drift, "begins": begins, "affected": DRIFTS[drift].affects or 1, ASKED: True})
+    at = int(min(max(1, at), good.scenario.length - 1))
+    earlier = [text for text in good.experiment.added if int(text.partition("@")[2]) < at]
+    if len(earlier) == MOST_ADDED:
+        st.toast(f"This stream already has {MOST_ADDED} added drifts. Press Reset to start again.")
+        return
+    write_address({ADDED: [*earlier, f"{drift}@{at}"]})
+    st.session_state[ASKED] = True
+
+
+def added_in_words(added: Sequence[str]) -> list[str]:
+    """Return each added drift in words.
+
+    >>> added_in_words(["labels-swapped@1032"])
+    ['“Two labels swap” at 1,032']
+    """
+    parts = (text.partition("@") for text in added)
+    return [f"“{DRIFTS[name].title}” at {int(at):,}" for name, _, at in parts if name in DRIFTS and at.isdecimal()]
+
+
+def remove_added() -> None:
+    """Remove the drifts that were added at the cursor."""
+    write_address({ADDED: []})
 
 
 def offered_drifts(good: LabRun) -> list[tuple[str, str]]:

@@ -203,7 +203,7 @@ def lab_run(threshold: float, batch: int, warmup: int) -> ChosenRun:
 def teacher_of(found: Any) -> Teacher:
     """Return a new teacher that gives the labels of a `LabRun`."""
     stream, experiment = found.stream, found.experiment
-    return Teacher(experiment.supervision, np.union1d(stream.y0, stream.y), experiment.seed)
+    return Teacher(experiment.supervision, stream.classes, experiment.seed)
 
 
 def cusum_of(found: Any, learner: str) -> GeneralizedCusum:
