@@ -291,6 +291,23 @@ def test_the_microphone_is_given_back_when_it_goes_and_when_the_page_is_left(ser
         page.wait_for_function("() => stream.getTracks()[0].readyState === 'ended'")
 
 
+def test_a_withdrawn_permission_says_so_and_keeps_the_words_of_a_long_take(server, tmp_path):  # noqa: F811
+    with opened(f"{server}/microphone", *speaking("yes", tmp_path)) as page:
+        browser = page.context.new_cdp_session(page)
+        here = browser.send("Target.getTargetInfo")["targetInfo"]["browserContextId"]
+        microphone = {"permission": {"name": "microphone"}, "origin": server, "browserContextId": here}
+        browser.send("Browser.setPermission", microphone | {"setting": "granted"})
+        page.get_by_role("button", name="Long take (10 s)").click()
+        page.get_by_text(re.compile("Recording, [1-4] s left")).wait_for()
+        browser.send("Browser.setPermission", microphone | {"setting": "denied"})
+        page.get_by_text("The permission for the microphone was withdrawn").wait_for()
+        phase(page, "off")
+        page.get_by_text("words found").wait_for()
+        browser.send("Browser.setPermission", microphone | {"setting": "granted"})
+        start(page)
+        listening(page)
+
+
 def spoken(voice: str, folder: Path) -> tuple[list[bytes], np.ndarray]:
     """Three words to teach as WAV bytes, and takes of another word at 48 kHz with pauses, of one voice."""
     if voice == "eSpeak":
@@ -431,6 +448,49 @@ def test_save_reload_forget_and_open(server):  # noqa: F811
         counted(page, HOSTILE, 1)
         assert page.evaluate("window.bad") is None
         assert page.locator("img[src=x]").count() == 0
+
+
+def test_a_click_before_the_browser_has_the_address_of_an_opened_session_loses_nothing(server):  # noqa: F811
+    held: list[Any] = []
+    holding = {"now": False}
+
+    def through(socket: Any) -> None:
+        real = socket.connect_to_server()
+        real.on_message(lambda message: held.append((socket, message)) if holding["now"] else socket.send(message))
+
+    def before(page: Any) -> None:
+        page.route_web_socket("**/_stcore/stream", through)
+        page.route("**/upload_file/**", uploaded)
+
+    def uploaded(route: Any) -> None:
+        holding["now"] = True  # from here on the browser hears nothing
+        route.continue_()
+
+    session = LiveSession(("left", "right"))
+    session.teach("left", open_take(sample_clip("left", 0)))
+    with opened(f"{server}/microphone", before=before) as page:
+        others(page)
+        ready(page, "yes", "yes · 1")
+        page.wait_for_url("**session=*")
+        address = page.url
+        page.get_by_text("Save and export").click()
+        files = page.locator("[data-testid=stSidebar] [data-testid=stFileUploaderDropzoneInput]")
+        files.set_input_files({"name": "mine.zip", "mimeType": "application/zip", "buffer": session.save()})
+        for _ in range(WAIT // 50):
+            if any(b"session=" in message for _, message in held):
+                break
+            page.wait_for_timeout(50)
+        assert held, "the server has opened nothing"
+        page.get_by_role("radio", name="2 Say").click()
+        while held:  # in order: more may arrive meanwhile
+            socket, message = held.pop(0)
+            socket.send(message)
+        holding["now"] = False
+        page.wait_for_function("old => location.href !== old", arg=address)
+        settle(page)
+        expect(page.get_by_role("radio", name="2 Say")).to_be_checked(timeout=WAIT)
+        page.get_by_role("radio", name="1 Teach").click()
+        counted(page, "left", 1)
 
 
 LINKS = ("https://x.example/a", "www.x.example", "mail@x.example", "HTTP://X.EXAMPLE")

@@ -4,6 +4,7 @@ import ast
 import base64
 import gc
 import io
+import itertools
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import time
 import tomllib
 import uuid
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,13 +23,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import soundfile
+from streamlit.runtime.scriptrunner import RerunData, RerunException, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
 from pages.classroom.__main__ import SAFE
 from pages.components.recorder import MOST, REMEMBERED, Recording
 from pages.components.take_gallery import Card, Group, take_gallery
 from pages.shell.navigation import PAGES
-from pages.views.microphone import sources
+from pages.views.microphone import save_load, sources
 from pages.views.microphone.actions.change import begin_drift
 from pages.views.microphone.actions.say import answer_take, judge
 from pages.views.microphone.actions.sounds import receive_clip, receive_random_words
@@ -101,9 +103,8 @@ def step(at: AppTest, name: str) -> AppTest:
     return at.run()
 
 
-def upload(at: AppTest, name: str, content: bytes, uploader: str = "mic:files") -> AppTest:
-    turn = at.session_state[f"{uploader}:turn"]
-    at.file_uploader(key=f"{uploader}:{turn}").upload(name, content).run()
+def upload(at: AppTest, name: str, content: bytes, uploader: str = "mic:files:teach") -> AppTest:
+    at.file_uploader(key=f"{uploader}:{tab_of(at).uploads}").upload(name, content).run()
     assert not at.exception
     return at
 
@@ -209,7 +210,7 @@ def test_the_same_take_twice_is_noticed():
 def test_several_files_at_once_and_one_bad_among_them():
     at = open_page()
     files = [("a.wav", sound(word(seed=1))), ("b.wav", b"no sound"), ("c.wav", sound(word(seed=2)))]
-    at.file_uploader(key="mic:files:0").upload(*files[0]).upload(*files[1]).upload(*files[2]).run()
+    at.file_uploader(key="mic:files:teach:0").upload(*files[0]).upload(*files[1]).upload(*files[2]).run()
     assert not at.exception
     assert tab_of(at).session.counts()["yes"] == 2
     assert "b.wav" in said(at) and "a.wav" not in said(at)
@@ -217,7 +218,7 @@ def test_several_files_at_once_and_one_bad_among_them():
 
 def test_files_sent_together_are_of_one_word_though_its_turn_passes_on():
     at = open_page()
-    files = at.file_uploader(key="mic:files:0")
+    files = at.file_uploader(key="mic:files:teach:0")
     for number in range(GOAL + 2):
         files.upload(f"{number}.wav", sound(word(seed=number)))
     at.run()
@@ -414,7 +415,7 @@ def test_the_buttons_that_judge_stay_where_they_are():
 def test_a_refused_take_clears_the_old_answer():
     at = free(taught())
     press(press(at, "mic:ready:yes"), "mic:judge:yes")
-    upload(at, "quiet.wav", sound(quiet(1.0)))
+    upload(at, "quiet.wav", sound(quiet(1.0)), "mic:files:say")
     assert tab_of(at).say.answer is None and at.metric[0].value == "…" and "no word" in said(at)
     assert tab_of(at).session.judged == 1, "what was judged stays"
 
@@ -558,19 +559,34 @@ def test_takes_are_computed_again_when_the_network_is_loaded(network_loads):
     assert tab_of(at.run()).session.extractor == "word", "the choice of the user stays"
 
 
-@pytest.mark.parametrize("kept", ["chosen", "drift", "file"])
+@pytest.mark.parametrize("again", ["reload", "file", "restart"])
+def test_a_session_that_is_opened_again_moves_on_to_the_network_too(network_loads, again):
+    at = taught()
+    saved = tab_of(at).session.save()
+    if again == "restart":
+        session_store.clear()
+    other = upload(open_page(), "mine.zip", saved, "mic:open") if again == "file" else open_page(session=token_of(at))
+    assert tab_of(other).session.extractor == "word"
+    network_loads()
+    other.run()
+    assert not other.exception and tab_of(other).session.extractor == "speech"
+    assert tab_of(other).session.counts() == {"yes": 3, "no": 3, "up": 3}
+
+
+@pytest.mark.parametrize("kept", ["chosen", "drift"])
 def test_an_extractor_that_was_chosen_or_has_met_a_drift_stays(network_loads, kept):
     at = taught()
     if kept == "chosen":
         for extractor in ("log-mel", "word"):
             at.selectbox(key="mic:extractor").set_value(extractor).run()
-    elif kept == "drift":
-        begin_drift(tab_of(at), "swap", first="yes", second="no")
     else:
-        at = upload(open_page(), "mine.zip", tab_of(at).session.save(), "mic:open")
-    network_loads()
+        begin_drift(tab_of(at), "swap", first="yes", second="no")
+        tab_of(at).handle.mark_changed()
     at.run()
-    assert not at.exception and tab_of(at).session.extractor == "word"
+    network_loads()
+    for page in (at, open_page(session=token_of(at))):
+        page.run()
+        assert not page.exception and tab_of(page).session.extractor == "word"
 
 
 def test_words_that_the_page_asks_for_are_judged_without_a_click():
@@ -585,7 +601,7 @@ def test_words_that_the_page_asks_for_are_judged_without_a_click():
 def test_it_does_not_listen_before_it_was_taught():
     at = step(press(open_page(), "mic:ready:yes"), SAY)
     assert at.button(key="mic:several").disabled
-    upload(at, "a.wav", sound(word()))
+    upload(at, "a.wav", sound(word()), "mic:files:say")
     assert "no take yet" in said(at)
     assert len(tab_of(at).session.takes) == 1
 
@@ -919,6 +935,57 @@ def test_a_saved_session_is_opened_beside_the_one_that_was_there():
     assert tab_of(at).session.save() == saved
     assert token_of(at) != token
     assert session_store().find(token) is not None
+
+
+def test_a_click_that_still_carries_the_address_before_an_upload_shows_the_upload():
+    at, saved = taught(), LiveSession(("left", "right")).save()
+    old = token_of(at)
+    upload(at, "mine.zip", saved, "mic:open")
+    new = token_of(at)
+    for _ in range(2):  # two clicks before the browser has the new address
+        at.query_params["session"] = old
+        at.run()
+        assert tab_of(at).session.words == ["left", "right"] and token_of(at) == new
+    at.run().run()
+    at.query_params["session"] = old  # the browser's button "back"
+    at.run()
+    assert tab_of(at).session.words == ["yes", "no", "up"] and token_of(at) == old
+
+
+def test_an_upload_that_a_click_interrupts_anywhere_is_opened_in_the_next_run(monkeypatch):
+    saved, places = LiveSession(("left", "right")).save(), 0
+    real = save_load.open_stored
+    for place in itertools.count():
+        at, calls = taught(), itertools.count()
+
+        def clicked(calls: Iterator[int] = calls, place: int = place) -> None:
+            if next(calls) == place:  # as Streamlit does in each of its calls when the user has clicked meanwhile
+                raise RerunException(RerunData(page_script_hash=get_script_run_ctx().page_script_hash))
+
+        def interrupted(stored: StoredSession, clicked: Callable[[], None] = clicked) -> TabState:
+            state = get_script_run_ctx().session_state
+            former = state._yield_callback
+            object.__setattr__(state, "_yield_callback", clicked)
+            try:
+                return real(stored)
+            finally:
+                object.__setattr__(state, "_yield_callback", former)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(save_load, "open_stored", interrupted)
+            upload(at, "mine.zip", saved, "mic:open")
+        assert tab_of(at.run()).session.words == ["left", "right"], place
+        if next(calls) <= place:
+            break
+        places += 1
+    assert places >= 3
+
+
+def test_files_are_taught_although_the_step_is_left_before_they_are_received():
+    at = taught()
+    at.file_uploader(key="mic:files:teach:0").upload("a.wav", sound(word(seed=1)))
+    step(at, SAY)
+    assert tab_of(at).session.counts() == {"yes": 4, "no": 3, "up": 3} and tab_of(at).say.answer is None
 
 
 def test_a_session_whose_extractor_is_missing_here_opens_with_a_message(monkeypatch):

@@ -70,6 +70,7 @@ def write_session(session: LiveSession) -> bytes:
         "version": VERSION,
         "words": session.words,
         "extractor": session.extractor,
+        "provisional": session.provisional,
         "learners": session.learners,
         "settings": session.settings.to_json(),
         "seed": session.seed,
@@ -208,8 +209,9 @@ def _restore(log: dict[str, Any], sounds: dict[str, bytes]) -> LiveSession:
     extractor = one_of("extractor", log["extractor"], VOICE_EXTRACTORS)
     lacking = VOICE_EXTRACTORS[extractor].missing()
     session = LiveSession(
-        words, DEFAULT_VOICE if lacking else extractor, learners, settings, whole_number("seed", log["seed"], 0, 2**32)
-    )
+        words, DEFAULT_VOICE if lacking else extractor, learners, settings, whole_number("seed", log["seed"], 0, 2**32),
+        log.get("provisional") is True,
+    )  # fmt: skip
     if lacking:
         session.notice = (
             f"The extractor “{VOICE_EXTRACTORS[extractor].title}” of this session is not available here ({lacking}). "

@@ -50,6 +50,8 @@ class LiveSession:
         Settings of all learners; the defaults if None.
     seed : int
         Seed of the simulated faults.
+    provisional : bool
+        True if the extractor is used only until the best one is loaded; a change of the extractor ends it.
 
     Examples
     --------
@@ -71,6 +73,7 @@ class LiveSession:
         learners: Sequence[str] = LIVE_LEARNERS,
         settings: LiveSettings | None = None,
         seed: int = 0,
+        provisional: bool = False,
     ) -> None:
         self.words: list[str] = []
         self.takes: dict[str, Take] = {}
@@ -86,6 +89,7 @@ class LiveSession:
         self.learners: tuple[str, ...] = ()
         self.extractor = DEFAULT_VOICE
         self.change(extractor, learners, settings or LiveSettings())
+        self.provisional = provisional
         for word in words:
             self._name(word)
         if len(self.words) < FEWEST_WORDS:
@@ -104,6 +108,7 @@ class LiveSession:
             if lacking := VOICE_EXTRACTORS[extractor].missing():
                 raise ConfigError(f"the extractor {extractor!r} cannot be used here: {lacking}")
             self.extractor = extractor
+            self.provisional = False
             self._X = {}
         if learners is not None:
             chosen = tuple(dict.fromkeys(learners))
@@ -429,12 +434,17 @@ class LiveSession:
                 self._apply(event)
         return self._live_learners
 
+    def farthest_known(self) -> float:
+        """Return the distance to the nearest take with a word beyond which a take is an unknown word."""
+        taught = {event["take"]: event["word"] for event in self.events if event["do"] == "teach"}
+        self._extract(list(taught))
+        X = np.stack([self._X[take] for take in taught])
+        return largest_distance(self.extractor, X, list(taught.values()))
+
     def _known_word(self, x: NDArray[np.float32]) -> float:
         """Probability that x (d,) is a known word: near to a take with a word, also to one that no learner stores."""
-        taught = {event["take"]: event["word"] for event in self.events if event["do"] == "teach"}
-        limit = largest_distance(self.extractor, np.stack([self._X[take] for take in taught]), list(taught.values()))
         named = np.stack([self._X[take] for take in self.labels()])
-        return probability_known(float(np.linalg.norm(named - x, axis=1).min()), limit)
+        return probability_known(float(np.linalg.norm(named - x, axis=1).min()), self.farthest_known())
 
     def _extract(self, takes: list[str]) -> None:
         new = [take for take in takes if take not in self._X]

@@ -20,8 +20,10 @@ async function openMicrophone(onFrame, onEnd) {
   if (!navigator.mediaDevices?.getUserMedia) throw new DOMException("no secure context", "insecure");
   const wishes = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
   const stream = await navigator.mediaDevices.getUserMedia({ audio: wishes });
+  const permission = await microphonePermission();
   let context;
   const close = () => {
+    if (permission) permission.onchange = null;
     for (const track of stream.getTracks()) track.stop();
     context?.close().catch(() => {});
   };
@@ -32,12 +34,23 @@ async function openMicrophone(onFrame, onEnd) {
     const tap = await makeTap(context, onFrame);
     const silence = new GainNode(context, { gain: 0 }); // a node runs only if it is connected to the destination
     source.connect(tap).connect(silence).connect(context.destination);
-    for (const track of stream.getTracks()) track.onended = () => onEnd("ended"); // also: permission withdrawn
+    const withdrawn = () => permission && permission.state !== "granted";
+    if (permission) permission.onchange = () => withdrawn() && onEnd("withdrawn");
+    for (const track of stream.getTracks()) track.onended = () => onEnd(withdrawn() ? "withdrawn" : "ended");
     context.onstatechange = () => context.state === "interrupted" && onEnd("hidden");
     return { rate: context.sampleRate, close };
   } catch (fault) {
     close();
     throw fault;
+  }
+}
+
+// State of the permission, which changes when the user withdraws it; null where the browser does not tell.
+async function microphonePermission() {
+  try {
+    return await navigator.permissions.query({ name: "microphone" });
+  } catch {
+    return null;
   }
 }
 

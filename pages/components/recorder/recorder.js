@@ -25,6 +25,8 @@ const SAYS = {
   NotFoundError: "No microphone found. Connect one and press again, or use files or ready-made clips.",
   NotReadableError: "Another program is using the microphone. Close it and press again.",
   ended: "The microphone was disconnected. Connect it and press again. Your recordings are safe.",
+  withdrawn: "The permission for the microphone was withdrawn. Allow it next to the address of this page and press again. "
+    + "Your recordings are safe.",
   hidden: "The browser paused the microphone. Press again.",
 };
 
@@ -220,7 +222,7 @@ class Recorder {
     this.fault = "";
     this.to("asking");
     const turn = (this.turn = {});
-    const gone = (reason) => this.turn === turn && this.off(SAYS[reason]);
+    const gone = (reason) => this.turn === turn && this.gone(SAYS[reason]);
     try {
       const microphone = await openMicrophone((frame) => this.turn === turn && this.take(frame), gone);
       if (this.turn !== turn) return microphone.close();
@@ -233,6 +235,12 @@ class Recorder {
       const name = fault.name === "SecurityError" ? "NotAllowedError" : fault.name;
       this.off(SAYS[name] ?? `This browser cannot record (${fault.name}). Use files or ready-made clips.`);
     }
+  }
+
+  // The microphone has gone: the words of a long take so far are kept.
+  gone(fault) {
+    if (this.phase === "recording" && this.kind === "long") this.finish();
+    this.off(fault);
   }
 
   off(fault = "") {

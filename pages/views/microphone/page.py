@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.shell.url_widgets import as_text
 from pages.views.microphone import class_view, sources
-from pages.views.microphone.save_load import save_and_load
+from pages.views.microphone.save_load import open_sent, save_and_load
 from pages.views.microphone.settings import settings
 from pages.views.microphone.step_state import AlarmMessage
 from pages.views.microphone.steps import change, say
@@ -29,13 +29,15 @@ def show() -> None:
     if (lesson := class_view.led()) is not None:
         class_view.teach_class(lesson)
         return
-    tab = class_view.follow(current_tab())
+    tab = class_view.follow(open_sent(current_tab()))
     tab.use_best_voice()
     if NEXT in st.session_state:
         st.session_state[STEP] = st.session_state.pop(NEXT)
     elif STEP not in st.session_state:  # reloaded, or back from another page
         begun = tab.say.answer is not None or tab.session.started
         st.session_state[STEP] = CHANGE if tab.drift.guide is not None else SAY if begun else TEACH
+    else:  # sent to the browser again: an earlier run may have sent another step after the click
+        st.session_state[STEP] = st.session_state[STEP]
     sources.take_in(tab, st.session_state[STEP] == TEACH)
     with tab.exclusive():
         draw(tab)

@@ -13,7 +13,7 @@ from tmlcd_core.live import LiveSession, session_project
 from tmlcd_core.mcu import BOARDS
 from tmlcd_core.viz.palette import styles
 
-OPEN, TURN = "mic:open", "mic:open:turn"
+OPEN = "mic:open"
 FIRST_BOARD = "stm32f401"  # the smallest one, with room for the takes of a session
 MAX_MB = 20  # the server's upload limit; enough for MOST_TAKES recordings of two seconds
 
@@ -21,7 +21,7 @@ MAX_MB = 20  # the server's upload limit; enough for MOST_TAKES recordings of tw
 def save_and_load(tab: TabState) -> None:
     """Draw the buttons and uploaders to save, open, export and remove the session."""
     with st.expander("Save and export", icon=":material/save:"):
-        open_file()
+        open_file(tab)
         if tab.handle.stored is None:
             st.caption("Record a take first. Then you can download the session here, with all takes.")
             return
@@ -49,22 +49,30 @@ def download(tab: TabState, label: str, make: Callable[[LiveSession], bytes], na
     )
 
 
-def open_file() -> None:
-    """Draw an uploader for a session file; it is opened as a copy under a new address."""
-    turn = st.session_state.setdefault(TURN, 0)
-    sent = st.file_uploader("Open a session", "zip", key=f"{OPEN}:{turn}", max_upload_size=MAX_MB)
+def open_sent(tab: TabState) -> TabState:
+    """Open the session file that was just uploaded, as a copy under a new address; return the tab to draw.
+
+    Call it before anything is drawn: the first call that draws ends the run if the user has clicked meanwhile.
+    """
+    sent = st.session_state.get(f"{OPEN}:{tab.uploads}")
+    tab.refused = ""
     if sent is None:
-        return
+        return tab
     try:
         session = LiveSession.open(sent.getvalue())
     except TmlcdError as error:
-        st.error(as_text(f"{sent.name}: {error}"), icon=":material/error:")
-        return
-    st.session_state[TURN] = turn + 1
+        tab.refused = f"{sent.name}: {error}"
+        return tab
     stored = session_store().create(session)  # the session that was open before keeps its own address
     stored.mark_changed()
-    open_stored(stored)
-    st.rerun()
+    return open_stored(stored)
+
+
+def open_file(tab: TabState) -> None:
+    """Draw an uploader for a session file, and why the file in it cannot be opened."""
+    st.file_uploader("Open a session", "zip", key=f"{OPEN}:{tab.uploads}", max_upload_size=MAX_MB)
+    if tab.refused:
+        st.error(as_text(tab.refused), icon=":material/error:")
 
 
 def stm32(tab: TabState) -> None:

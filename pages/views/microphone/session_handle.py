@@ -8,10 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pages.views.microphone.session_store import NewerOnDisk, StoredSession, session_store
-from tmlcd_core.features.voice import DEFAULT_VOICE, default_voice
+from tmlcd_core.features.voice import BEST_VOICE, default_voice
 from tmlcd_core.live import LiveSession
 
 WORDS = ("yes", "no", "up")  # of a new session
+
+
+def new_session() -> LiveSession:
+    """Return a session with the best extractor that is ready; another one than the best is provisional."""
+    extractor = default_voice()
+    return LiveSession(WORDS, extractor, provisional=extractor != BEST_VOICE)
 
 
 @dataclass
@@ -19,14 +25,10 @@ class SessionHandle:
     """The session of one tab: a draft until the first change, then a stored session that other tabs may share."""
 
     stored: StoredSession | None = None
-    draft: LiveSession = field(default_factory=lambda: LiveSession(WORDS, default_voice()))
+    draft: LiveSession = field(default_factory=new_session)
     lock: threading.RLock = field(default_factory=threading.RLock)  # the stored session uses the same one
     seen: int = 0  # version of the stored session that this tab shows
-    provisional: bool = field(init=False)  # its extractor is used only until the best one is loaded
     _held: bool = False  # inside `exclusive`
-
-    def __post_init__(self) -> None:
-        self.provisional = self.stored is None and self.draft.extractor == DEFAULT_VOICE
 
     @classmethod
     def of(cls, stored: StoredSession) -> SessionHandle:

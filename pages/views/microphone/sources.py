@@ -11,7 +11,7 @@ from pages.views.microphone.tab_state import TabState
 from tmlcd_core.features.server_microphone import input_device, record
 from tmlcd_core.live.drifts import spoken_for
 
-RECORDER, FILES, TURN = "mic:recorder", "mic:files", "mic:files:turn"
+RECORDER, FILES = "mic:recorder", "mic:files"
 SOUNDS = ["wav", "flac", "ogg", "mp3"]
 MAX_MB = 10
 SECONDS, LONG_SECONDS = 1.5, 10.0  # s, of a recording with the server's microphone
@@ -26,7 +26,9 @@ def server_device() -> str | None:
 
 
 def take_in(tab: TabState, teaching: bool) -> None:
-    """Receive what the recorder has just sent; call it before anything is drawn."""
+    """Receive files and what the recorder has just sent; call it before anything is drawn."""
+    for place in (True, False):
+        receive_files(tab, place)
     recording = arrived(RECORDER)
     if recording is None:
         return
@@ -117,27 +119,39 @@ def ready(tab: TabState, teaching: bool) -> None:
             )  # fmt: skip
 
 
+def files_key(tab: TabState, teaching: bool) -> str:
+    """Return the key of the uploader of sound files: an own one for teaching, and a new one after each upload."""
+    return f"{FILES}:{'teach' if teaching else 'say'}:{tab.uploads}"
+
+
 def files(tab: TabState, teaching: bool) -> None:
-    """Draw an uploader of sound files; each file is received once."""
-    turn = st.session_state.setdefault(TURN, 0)
+    """Draw an uploader of sound files; `receive_files` receives them."""
     what = f"Files of “{tab.teach.word}”" if teaching else "Files, each of one word"
-    sent = st.file_uploader(
-        as_text(what), SOUNDS, accept_multiple_files=True, key=f"{FILES}:{turn}", max_upload_size=MAX_MB,
+    st.file_uploader(
+        as_text(what), SOUNDS, accept_multiple_files=True, key=files_key(tab, teaching), max_upload_size=MAX_MB,
         help="wav, flac, ogg or mp3: one word, up to 5 seconds"
         + (", or repetitions of it, up to 30 seconds." if teaching else "."),
     )  # fmt: skip
+
+
+def receive_files(tab: TabState, teaching: bool) -> None:
+    """Receive the uploaded sound files as what they were chosen for, also if the user has left that step meanwhile."""
+    key = files_key(tab, teaching)
+    sent = st.session_state.get(key)
     if not sent:
         return
-    tab.messages.clear()
-    word = tab.teach.word if teaching else ""  # for all files; the page may select the next word meanwhile
-    for file in sent:
-        if file.size > MAX_MB * 2**20:  # the limit of the uploader is checked in the browser only
-            tab.messages.warn(f"{file.name}: {file.size / 2**20:.0f} MB; the limit is {MAX_MB} MB")
-            continue
-        receive(tab, file.getvalue(), teaching, name=file.name, word=word)
+    with tab.exclusive():
+        if key != files_key(tab, teaching):  # received by another thread meanwhile
+            return
+        tab.messages.clear()
+        word = tab.teach.word if teaching else ""  # for all files; the page may select the next word meanwhile
+        for file in sent:
+            if file.size > MAX_MB * 2**20:  # the limit of the uploader is checked in the browser only
+                tab.messages.warn(f"{file.name}: {file.size / 2**20:.0f} MB; the limit is {MAX_MB} MB")
+                continue
+            receive(tab, file.getvalue(), teaching, name=file.name, word=word)
+        tab.uploads += 1  # before any call of Streamlit: a click may end the run there, and the files are received
     forget(sent)
-    st.session_state[TURN] = turn + 1  # a new, empty uploader
-    st.rerun()
 
 
 def server(tab: TabState, teaching: bool, device: str) -> None:

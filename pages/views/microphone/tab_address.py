@@ -16,12 +16,24 @@ def current_tab() -> TabState:
     tab.handle.load_newer()
     if tab.handle.stored is not None and tab.handle.stored.removed:
         tab = start_over()
-    stored, token = tab.handle.stored, st.query_params.get(ADDRESS)
-    if stored is not None and token in (None, stored.former_token):
-        st.query_params[ADDRESS] = stored.token  # back from another page, or the session has a new token
-    elif token is not None and (stored is None or stored.token != token):
+    stored, token = tab.handle.stored, st.query_params.get(ADDRESS, "")
+    if token == ("" if stored is None else stored.token):
+        tab.address_runs += 1
+        if tab.address_runs > 1:  # the browser shows it: from here on a former address is the user's wish
+            tab.former_address = ""
+    elif not token or token == tab.former_address or (stored is not None and token == stored.former_token):
+        write_token(tab)  # back from another page, the session has a new token, or the click came before its address
+    else:
         tab = st.session_state[STATE] = open_address(tab, token)
     return tab
+
+
+def write_token(tab: TabState) -> None:
+    """Put the token of the session into the address; a draft has none."""
+    if tab.handle.stored is not None:
+        st.query_params[ADDRESS] = tab.handle.stored.token
+    else:
+        st.query_params.pop(ADDRESS, None)
 
 
 def open_address(tab: TabState, token: str) -> TabState:
@@ -39,9 +51,9 @@ def open_address(tab: TabState, token: str) -> TabState:
     return tab
 
 
-def open_stored(stored: StoredSession) -> None:
-    """Show a stored session in this tab, at the step where it was left."""
-    show_tab(TabState.open(stored), stored.token)
+def open_stored(stored: StoredSession) -> TabState:
+    """Show a stored session in this tab, at the step where it was left; return the new state of the tab."""
+    return show_tab(TabState.open(stored))
 
 
 def open_newer(tab: TabState) -> None:
@@ -49,23 +61,28 @@ def open_newer(tab: TabState) -> None:
     assert tab.handle.stored is not None
     token = tab.handle.stored.former_token
     if (newer := open_address(tab, token)) is not tab:
-        show_tab(newer, token)
+        show_tab(newer)
 
 
-def show_tab(tab: TabState, token: str) -> None:
-    """Replace the state of this tab, with its address; the page then chooses the step."""
-    st.session_state[STATE] = tab
-    st.query_params[ADDRESS] = token
+def show_tab(tab: TabState) -> TabState:
+    """Replace the state of this tab, with its address, and return it; the page then chooses the step.
+
+    A click may interrupt any call of Streamlit here. Before the state is replaced nothing has changed, and afterwards
+    the next run completes the address.
+    """
     st.session_state.pop(STEP, None)
+    tab.former_address = st.query_params.get(ADDRESS, "")
+    tab.uploads = st.session_state[STATE].uploads + 1
+    st.session_state[STATE] = tab
+    write_token(tab)
+    return tab
 
 
 def start_over() -> TabState:
     """Return a new state for this tab, with a draft and the first step, after its recordings were removed."""
-    tab = st.session_state[STATE] = TabState()
+    tab = TabState()
     tab.messages.info("All recordings of this session have been removed.")
-    st.query_params.pop(ADDRESS, None)
-    st.session_state.pop(STEP, None)
-    return tab
+    return show_tab(tab)
 
 
 def remove_session(tab: TabState) -> None:
@@ -84,6 +101,6 @@ def save_tab(tab: TabState) -> None:
         st.warning(f"The session cannot be saved on the server ({error.strerror}). Download it to keep it.")
     stored = tab.handle.stored
     if stored is not None and st.query_params.get(ADDRESS) != stored.token:
-        st.query_params[ADDRESS] = stored.token
+        write_token(tab)
     if new_token:
         st.rerun()  # shows the warning about the newer version

@@ -14,7 +14,7 @@ from pages.views.microphone.messages import Messages
 from pages.views.microphone.session_handle import SessionHandle
 from pages.views.microphone.session_store import StoredSession
 from pages.views.microphone.step_state import DriftState, SayState, TeachState
-from tmlcd_core.features.voice import BEST_VOICE, DEFAULT_VOICE, default_voice
+from tmlcd_core.features.voice import BEST_VOICE, default_voice
 from tmlcd_core.live import LiveSession, SessionProject
 
 
@@ -27,6 +27,10 @@ class TabState:
     say: SayState = field(default_factory=SayState)
     drift: DriftState = field(default_factory=DriftState)
     messages: Messages = field(default_factory=Messages)
+    uploads: int = 0  # received so far: each one is followed by an empty uploader with a new key
+    former_address: str = ""  # token of the session before: a click may still carry it
+    address_runs: int = 0  # runs with the address of this session; the first may be the one that has set it
+    refused: str = ""  # why the file in the uploader of sessions cannot be opened
     project: tuple[object, SessionProject] | None = None  # last C project, after the settings it was made with
 
     @classmethod
@@ -60,13 +64,10 @@ class TabState:
         A session keeps an extractor that the user has chosen, and any extractor from its first drift on: the alarms on
         the screen must not change.
         """
-        if not self.handle.provisional:
+        if not self.session.provisional or default_voice() != BEST_VOICE:
             return
         with self.exclusive() as session:
-            if session.extractor != DEFAULT_VOICE or any(event["do"] == "drift" for event in session.events):
-                self.handle.provisional = False
-            elif default_voice() == BEST_VOICE:
-                self.handle.provisional = False
+            if session.provisional and not any(event["do"] == "drift" for event in session.events):
                 session.change(BEST_VOICE)
                 if self.handle.stored is not None:
                     self.handle.mark_changed()

@@ -28,7 +28,7 @@ def keep_cut(tab: TabState, word: str) -> None:
 def name_words(tab: TabState, words: Sequence[str]) -> None:
     """Name the words of a session that has no take yet; ConfigError for fewer than two."""
     old = tab.handle.draft
-    tab.handle.draft = LiveSession(words, old.extractor, old.learners, old.settings)
+    tab.handle.draft = LiveSession(words, old.extractor, old.learners, old.settings, provisional=old.provisional)
     tab.teach.refresh(tab.session)
 
 
