@@ -70,8 +70,23 @@ def undo() -> None:
     past: Past = st.session_state.get(PAST, [])
     if len(past) > 1:
         past.pop()
-        set_settings(past[-1][1])
-        _seed(parameters_of(past[-1][0]))
+        _restore(past[-1])
+
+
+def cancel_run() -> None:
+    """Stop the run that is being computed: set the settings to those of the last run, or of the start."""
+    past: Past = st.session_state.get(PAST, [])
+    if past:
+        _restore(past[-1])
+    else:
+        reset()
+
+
+def _restore(settings: tuple[Experiment, dict[str, Any]]) -> None:
+    """Set widgets and address to the settings of an earlier run."""
+    experiment, widgets = settings
+    set_settings(widgets)
+    _seed(parameters_of(experiment))
 
 
 def tools(good: LabRun | None) -> bool:
