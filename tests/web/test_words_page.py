@@ -20,6 +20,7 @@ from tmlcd_core.live.file import session_log
 from tmlcd_core.mcu.export import twin_of
 from tmlcd_core.mcu.front_ends import FRONT_ENDS, lay_out
 from tmlcd_core.mcu.sound import as_int16
+from tmlcd_core.mcu.unknown import is_unknown
 from tmlcd_core.web.words_page import LARGEST, words_page
 
 # Runs the page's own code on the model inside the page: hears a stream of sound, and learns the word of each record.
@@ -41,9 +42,10 @@ const lines = [];
 let from = 0;
 for (const [length, word] of records) {
   for (const { x, start, stop, decibels } of core.hear(samples.subarray(from, from + length))) {
-    const { prediction, distance } = core.predict(x);
+    const { prediction, distance, unknown } = core.predict(x);
     const step = core.judge(x, page.words.indexOf(word));
-    lines.push({ x: [...x], start, stop, decibels, told: prediction, distance, ...step, labels: core.labels() });
+    const labels = core.labels();
+    lines.push({ x: [...x], start, stop, decibels, told: prediction, distance, unknown, ...step, labels });
   }
   from += length;
 }
@@ -96,7 +98,8 @@ def twin_lines(session: LiveSession, front_end: str, learner: str, parts: list[n
     for number, word in enumerate(FRONT_ENDS[front_end].hear(np.concatenate(parts))):
         label = labels[int(np.searchsorted(ends, word.end))]
         x = firmware.quantise(word.x[None])[0]
-        nearest = np.sqrt(np.square(model.samples_.astype(float) - x).sum(axis=1).min())
+        nearest = np.sqrt(np.square(model.samples_.astype(float) - x).sum(axis=1).min() / firmware.farthest)
+        unknown = is_unknown(model, x, firmware.farthest)
         told = str(model.predict(x[None])[0])
         prediction = str(model.observe(x, label))
         alarm = model.alarm_
@@ -104,8 +107,7 @@ def twin_lines(session: LiveSession, front_end: str, learner: str, parts: list[n
         if prediction == label and number < session.settings.warmup:
             model.take_in(x[None], [label])
             size = len(model)
-        scale = 1.0 if firmware.configuration.store == "float32" else firmware.scale
-        yield word, told, prediction, nearest / scale, size, statistic, alarm, model.labels_.tolist(), firmware.classes
+        yield word, told, prediction, unknown, nearest, size, statistic, alarm, model.labels_.tolist(), firmware.classes
 
 
 def lines_of(text: str, parts, labels, folder: Path) -> list[dict]:
@@ -120,9 +122,9 @@ def compare(lines: list[dict], twin) -> tuple[int, int]:
     """Every line of the page against the twin; returns the number of lines and of alarms."""
     alarms = 0
     for line, wanted in zip(lines, twin, strict=True):
-        word, told, prediction, nearest, size, statistic, alarm, stored, classes = wanted
+        word, told, prediction, unknown, nearest, size, statistic, alarm, stored, classes = wanted
         assert line["x"] == word.x.tolist() and (line["start"], line["stop"]) == (word.start, word.stop)
-        assert line["decibels"] == word.decibels
+        assert line["decibels"] == word.decibels and line["unknown"] == unknown
         assert (classes[line["told"]], classes[line["prediction"]]) == (told, prediction)
         assert line["size"] == size and [classes[code] for code in line["labels"]] == stored
         assert line["distance"] == pytest.approx(nearest, rel=1e-6)

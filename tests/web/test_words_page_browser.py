@@ -26,10 +26,10 @@ LINES = """([sound, records]) => {
   let from = 0;
   for (const [length, word] of records) {
     for (const { x, start, stop, decibels } of words.core.hear(samples.subarray(from, from + length))) {
-      const { prediction, distance } = words.core.predict(x);
+      const { prediction, distance, unknown } = words.core.predict(x);
       const step = words.core.judge(x, names.indexOf(word));
       const labels = words.core.labels();
-      lines.push({ x: [...x], start, stop, decibels, told: prediction, distance, ...step, labels });
+      lines.push({ x: [...x], start, stop, decibels, told: prediction, distance, unknown, ...step, labels });
     }
     from += length;
   }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +14,7 @@ from tmlcd_core.features.voice import aligned
 from tmlcd_core.knn import TinyKNN
 from tmlcd_core.learners import StreamLearner
 from tmlcd_core.live.session import LiveSession
+from tmlcd_core.live.unknown import largest_distance
 from tmlcd_core.mcu import Board, Firmware, FirmwareConfiguration, export_firmware, find_board, largest_store
 from tmlcd_core.mcu.front_ends import FRONT_ENDS
 from tmlcd_core.mcu.sound import as_int16
@@ -35,7 +35,6 @@ class SessionProject:
     different: int  # takes that the board and the page decide differently
     remark: str  # two sentences on the difference
     model: StreamLearner  # the exported learner
-    features: Mapping[str, NDArray[np.float32]]  # of every take with a word, as the board hears it: (d,) by take
 
     def zip(self) -> bytes:
         """Return the project as a zip."""
@@ -102,13 +101,14 @@ def session_project(
         sound = {"front_end": front_end}
     size = _room(session, device, learner, FirmwareConfiguration(learner=learner, **sound), store)
     settings = replace(session.settings, max_size=size, window=size)
-    features = dict(zip(labels, X, strict=True))
-    model = session.through(features, (learner,), settings).model(learner)
+    model = session.through(dict(zip(labels, X, strict=True)), (learner,), settings).model(learner)
     bound = size if learner == "cit" else None
     if bound is not None and len(model) > bound:
         raise DataError(
             f"T has {len(model)} takes, but the {device.title} can store only {bound}: choose a larger board"
         )
+    same = front_end == session.extractor
+    limit = session.farthest_known() if same else largest_distance(front_end, X, words.tolist())
     firmware = export_firmware(
         model,
         extractor,
@@ -117,6 +117,7 @@ def session_project(
         store=store,
         max_size=bound,
         classes=session.words,
+        limit=limit,
         check=(check, words),
     )
     told_board = leave_one_out(X, words)
@@ -130,7 +131,7 @@ def session_project(
     )
     files = {**firmware.files, "README.md": f"{firmware.files['README.md']}\n## Features\n\n{remark}\n"}
     firmware = replace(firmware, files=files)
-    return SessionProject(firmware, len(model), on_board, on_page, different, remark, model, features)
+    return SessionProject(firmware, len(model), on_board, on_page, different, remark, model)
 
 
 def _front_end_in_words(session: LiveSession, front_end: str) -> str:

@@ -4,7 +4,7 @@ const BLOCK = 4096; // samples per call, as in words.c
 const CODES = { static: 0, incremental: 1, cit: 2, hybrid: 3, active: 4 };
 export const RATE = 16_000; // samples per second
 
-// `model`: learner, settings, grid (null for features in float32), features, codes (classes of the samples in T).
+// `model`: learner, settings, grid (null for features in float32), farthest, features, codes (classes of the samples in T).
 export class WordCore {
   constructor(module, model) {
     this.core = new WebAssembly.Instance(module).exports;
@@ -15,16 +15,16 @@ export class WordCore {
   // The state after the export: T as it was, the change test in its warm-up, the stream of sound at its start.
   reset() {
     const { core } = this;
-    const { settings: s, grid, learner, rows, codes, features } = this.model;
+    const { settings: s, grid, farthest, learner, rows, codes, features } = this.model;
     const known = core.words_set(
       CODES[learner], s.max_size, s.k === "sqrt" ? 0 : s.k, s.weights === "distance" ? 1 : 0, s.threshold, s.batch,
       s.warmup, 1, 0, s.margin,
     );
     if (!known) throw new Error("A setting of the learner is out of range");
-    core.words_grid(...(grid ?? [0, 0, 0, 0]));
+    core.words_grid(...(grid ?? [0, 0, 0, 0]), farthest ?? Infinity);
     this.features = new Float32Array(core.memory.buffer, core.words_features(), features);
     this.sound = new Int16Array(core.memory.buffer, core.words_sound(), BLOCK);
-    this.last = new DataView(core.memory.buffer, core.words_last(), 36);
+    this.last = new DataView(core.memory.buffer, core.words_last(), 40);
     this.statistic = new Float64Array(core.memory.buffer, core.words_statistic(), 1);
     codes.forEach((code, i) => {
       this.features.set(rows.subarray(i * features, (i + 1) * features));
@@ -56,11 +56,12 @@ export class WordCore {
     return found;
   }
 
-  // Code of the class, and the distance to the nearest sample in T.
+  // Code of the class, whether the word is unknown, and the distance to the nearest sample in T as a share of the limit.
   predict(x) {
     this.features.set(x);
     this.core.words_predict();
-    return { prediction: this.last.getInt32(16, true), distance: this.last.getFloat32(12, true) };
+    const unknown = this.last.getUint32(36, true) === 1;
+    return { prediction: this.last.getInt32(16, true), unknown, distance: this.last.getFloat32(12, true) };
   }
 
   // Test, then train. During the warm-up correct answers are stored too, as in a live session.

@@ -112,9 +112,7 @@ function hear(samples) {
 }
 
 function answerTo({ x, take, decibels }) {
-  const { prediction, distance } = core.predict(x);
-  const unknown = page.unknown !== null && distance > page.unknown;
-  return { x, take, prediction, distance, unknown, decibels };
+  return { x, take, decibels, ...core.predict(x) };
 }
 
 function onWord(word) {
@@ -204,7 +202,7 @@ function showText(large, small, look) {
 function showAnswer() {
   const { prediction, unknown, distance } = pending;
   const word = page.words[prediction];
-  const near = page.unknown === null ? "" : `Distance to the nearest stored take: ${Math.round((100 * distance) / page.unknown)} % of the limit.`;
+  const near = page.farthest === null ? "" : `Distance to the nearest stored take: ${Math.round(100 * distance)} % of the limit.`;
   if (unknown) showText("Unknown word", `Nearest: “${word}”. ${near}`, "unknown");
   else showText(word, near, "");
   showButtons();

@@ -16,7 +16,6 @@ from tmlcd_core.knn.storage import VALUE_RANGE, sample_bytes
 from tmlcd_core.live.file import session_log
 from tmlcd_core.live.project import FALLBACK, SessionProject, front_end_of, session_project
 from tmlcd_core.live.session import LiveSession
-from tmlcd_core.live.unknown import largest_distance
 from tmlcd_core.mcu.boards import Board
 from tmlcd_core.mcu.front_ends import FRONT_ENDS
 from tmlcd_core.mcu.sound import as_int16
@@ -145,8 +144,6 @@ def _model(session: LiveSession, project: SessionProject, learner: str, name: st
     c, board = firmware.configuration, firmware.board
     store = c.store
     classes = list(firmware.classes)
-    taught = [event for event in session.events if event["do"] == "teach" and event["take"] in project.features]
-    limit = largest_distance(name, np.stack([project.features[e["take"]] for e in taught]), [e["word"] for e in taught])
     grid = None if store == "float32" else [firmware.offset, firmware.scale, *VALUE_RANGE[store]]
     per_word = PER_WORD[name, board.core]
     log = session_log(session)
@@ -163,7 +160,7 @@ def _model(session: LiveSession, project: SessionProject, learner: str, name: st
         "store": store,
         "features": c.features,
         "codes": [classes.index(str(label)) for label in model.labels_.tolist()],
-        "unknown": limit if np.isfinite(limit) else None,
+        "farthest": firmware.farthest,
         "board": {
             "name": board.title, "ram": board.ram, "needed": firmware.budget.needed, "hertz": board.mhz * 1e6,
             "each": sample_bytes(c.features, store), "second": per_word.second, "word": per_word.word,

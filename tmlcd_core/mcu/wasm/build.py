@@ -76,7 +76,7 @@ def configuration(name: str) -> str:
             "TML_BINOMIAL": 0,
         }
     else:
-        later = "extern double tml_margin;"
+        later = "extern double tml_margin, tml_farthest;"
         defines |= {code: i for i, code in enumerate(FRONT_END_CODES.values())}
         defines |= {
             "TML_FEATURES": FRONT_ENDS[name].n_features,
@@ -84,6 +84,8 @@ def configuration(name: str) -> str:
             "TML_MAX_SIZE": ROOM_FOR_TAKES,
             "TML_AUDIO": 1,
             "TML_MARGIN": "tml_margin",
+            "TML_LIMITED": 1,
+            "TML_FARTHEST": "tml_farthest",
             "TML_BINOMIAL": 1,  # as in a live session
             "TML_FRONT_END": FRONT_END_CODES[name],
         }

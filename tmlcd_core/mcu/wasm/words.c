@@ -11,7 +11,7 @@
 #define BLOCK 4096 /* samples of sound per call */
 #define EXPORT(name) __attribute__((export_name(#name))) name
 
-double tml_margin = 1e-3;
+double tml_margin, tml_farthest;
 static struct {
     float offset, scale, lowest, highest; /* scale 0: features are stored as they are */
 } grid;
@@ -21,7 +21,7 @@ static struct { /* of the last word, prediction or sample; all of 32 bits */
     uint32_t start, stop;
     float decibels, distance;
     int32_t prediction;
-    uint32_t time, size, alarm, change;
+    uint32_t time, size, alarm, change, unknown;
 } last;
 static double statistic;
 
@@ -47,8 +47,10 @@ uint32_t EXPORT(words_set)(uint32_t learner, uint32_t max_size, uint32_t k, uint
     return (uint32_t)known;
 }
 
-void EXPORT(words_grid)(float offset, float scale, float lowest, float highest)
+/* Grid of T; `farthest` is the squared distance from T in its steps beyond which a word is unknown. */
+void EXPORT(words_grid)(float offset, float scale, float lowest, float highest, double farthest)
 {
+    tml_farthest = farthest;
     grid.offset = offset;
     grid.scale = scale;
     grid.lowest = lowest;
@@ -92,8 +94,8 @@ static const float *on_grid(void)
     return stored;
 }
 
-/* Distance of `features` to the nearest sample in T, in units of the features. */
-static float nearest_distance(const float *x)
+/* Distance to the nearest sample in T, as a share of the limit. */
+static float relative_distance(const float *x)
 {
     const tml_store *T = training_set();
     double nearest = -1.0;
@@ -106,15 +108,16 @@ static float nearest_distance(const float *x)
         }
         nearest = nearest < 0.0 || sum < nearest ? sum : nearest;
     }
-    return (float)(tml_sqrt(nearest) / (grid.scale > 0.0f ? (double)grid.scale : 1.0));
+    return (float)tml_sqrt(nearest / tml_farthest);
 }
 
-/* Predict `features` without learning: last.prediction and last.distance. */
+/* Predict `features` without learning: last.prediction, last.unknown and last.distance. */
 void EXPORT(words_predict)(void)
 {
     const float *x = on_grid();
     last.prediction = tml_predict(x);
-    last.distance = nearest_distance(x);
+    last.unknown = (uint32_t)tml_is_unknown(training_set(), x);
+    last.distance = relative_distance(x);
 }
 
 static double largest_sum(const tml_cusum *test)
@@ -139,6 +142,7 @@ void EXPORT(words_observe)(int32_t label)
     last.size = step.size;
     last.alarm = step.alarm;
     last.change = step.change;
+    last.unknown = step.unknown;
     statistic = warming ? __builtin_nan("") : step.alarm ? largest_sum(test) : test->statistic;
 }
 
