@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from tmlcd_core.cli.command import Report, add_command
-from tmlcd_core.cli.live_drifts import add_options, check_seed, names_of, write_table
+from tmlcd_core.cli.live_drifts import add_options, check_seed, names_of, write_rows
 from tmlcd_core.progress import terminal_bar
 
 DRAWS = 20
@@ -39,7 +39,7 @@ def _measure(options: argparse.Namespace) -> Report:
         names_of(options.speakers, ()),
         terminal_bar(),
     )
-    write_table(options.out, asdict(table))
+    write_rows(options.out, asdict(table))
     rows = [["extractor", "takes", "taught refused", "untaught accepted", "calibration", "odd found", "false flags"]]
     for row in table.rows:
         odd = ["-" if share is None else f"{share:.1%}" for share in (row.odd_found, row.odd_false)]

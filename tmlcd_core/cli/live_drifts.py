@@ -46,7 +46,7 @@ def _measure(options: argparse.Namespace) -> Report:
             times = ["-" if time is None else str(time) for time in (rates.median, rates.most)]
             shares = [f"{rates.alarms:.0%}", f"{rates.soon:.0%}", *times, f"{rates.accuracy:.3f}"]
             rows.append([row.drift, row.extractor, str(row.takes), name, *shares])
-    write_table(options.out, asdict(table))
+    write_rows(options.out, asdict(table))
     lines = [
         f"{options.data}: {table.speakers} speakers; {table.words} words, {table.before} answers, the drift, "
         f"{table.after} answers; {table.sessions} sessions per row",
@@ -85,7 +85,7 @@ def check_seed(seed: int) -> int:
     return seed
 
 
-def write_table(path: Path | None, table: dict[str, Any]) -> None:
+def write_rows(path: Path | None, table: dict[str, Any]) -> None:
     """Write a table with `rows` as JSON, one line per row; nothing if there is no path."""
     import json
 
