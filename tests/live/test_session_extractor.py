@@ -126,3 +126,9 @@ def test_the_exported_project_has_the_sessions_extractor_or_names_both(extractor
     for text in (project.remark, project.firmware.files["README.md"]):
         assert expected in text
         assert f"{accuracies}; {project.different} decided differently" in text
+    firmware = project.firmware
+    if front_end == "clip":
+        assert firmware.farthest is None
+    elif front_end == extractor:  # the distance at which the page's probability of a known word is one half
+        limit = np.sqrt(firmware.farthest) / firmware.scale
+        assert limit == pytest.approx(session.farthest_known(), rel=0.01)

@@ -85,7 +85,7 @@ int main(int count, char **arguments)
     state = strtoull(arguments[1], NULL, 10) * 2654435761u + 88172645463325252u;
     uint32_t samples = (uint32_t)strtoul(arguments[2], NULL, 10);
     static float vector[TML_FEATURES];
-    tml_step step = {0, 0, 0, 0, 0};
+    tml_step step = {0, 0, 0, 0, 0, 0};
     uint32_t alarms = 0, refused = 0;
     tml_reset();
     for (uint32_t i = 0; i < samples; i++) {

@@ -82,9 +82,12 @@ def firmware_of(name: str, store: str = "uint8", board: str = "stm32f401") -> Fi
     known, words = takes()
     X = FRONT_ENDS[name].transform(known)
     model = HybridTinyKNN(max_size=30, condense=False, batch=6, warmup=6, threshold=3.0).fit(X[::2], words[::2])
+    apart = np.linalg.norm(X[1::2, None] - X[None, ::2], axis=2).min(axis=1)
     return export_firmware(
-        model, name, board=board, store=store, classes=sorted(set(words.tolist())), check=(sounds(), words)
-    )
+        model, name, board=board, store=store, classes=sorted(set(words.tolist())),
+        limit=float(np.quantile(apart, 0.7)),
+        check=(sounds(), words),
+    )  # fmt: skip
 
 
 def same(a: list[HeardWord], b: list[HeardWord]) -> bool:
@@ -133,6 +136,7 @@ def test_host_and_emulated_boards_decide_as_the_twin(name, store, tmp_path):
     folder = firmware.write(tmp_path)
     make(folder, "check")
     assert firmware.check is not None and firmware.check.samples >= 4
+    assert 0 < firmware.check.expected.count(b"(unknown)") < firmware.check.samples
     for board in (F401, F767) if store == "uint8" else ():
         device = EmulatedBoard(build_firmware(folder, board), board)
         assert device.run(firmware.check.stream).encode() == firmware.check.expected

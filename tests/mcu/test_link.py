@@ -205,7 +205,7 @@ def noise(rng, share):
 def test_noise_on_the_line_changes_no_decision(tmp_path):
     """Requests are repeated until they are answered, and each sample is learned once."""
     firmware = export_firmware(HybridTinyKNN(max_size=50, **TEST).fit(X[:START], Y[:START]))
-    line = HostLine(firmware.write(tmp_path), noise(np.random.default_rng(0), 0.004))
+    line = HostLine(firmware.write(tmp_path), noise(np.random.default_rng(0), 0.0025))
     loop = BoardLoop(lambda: link(line))
     found = [one for x, y in zip(X[START:360], Y[START:360], strict=True) for one in loop.step(x, int(y))]
     assert len(found) == 300 and all(one.equal for one in found)

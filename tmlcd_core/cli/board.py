@@ -132,7 +132,8 @@ def _line(loop: BoardLoop, one: Comparison) -> str:
     told = f", is {loop.names[one.label]}" if one.label >= 0 else ""
     alarm = f", ALARM: change at {b.change}" if b.alarm else ""
     same = "equal" if one.equal else f"DIFFERS: Python says {_name(loop, one.prediction)}, |T| = {one.size}"
-    return f"{b.time}: {_name(loop, b.prediction)}{told}, |T| = {b.size}, g = {b.statistic:.2f}{alarm} ({same})"
+    answer = f"unknown (nearest: {_name(loop, b.prediction)})" if b.unknown else _name(loop, b.prediction)
+    return f"{b.time}: {answer}{told}, |T| = {b.size}, g = {b.statistic:.2f}{alarm} ({same})"
 
 
 def _name(loop: BoardLoop, code: int) -> str:
@@ -155,6 +156,7 @@ def _report(loop: BoardLoop, made: list[Comparison], emulated: bool) -> Report:
         "clock": info.clock,
         "samples": len(made),
         "different": different,
+        "unknown": sum(one.board.unknown for one in made),
         "alarms": [[one.board.time, one.board.change] for one in made if one.board.alarm],
         "restarts": loop.restarts,
         "repeated": loop.link.repeated,
@@ -168,6 +170,7 @@ def _report(loop: BoardLoop, made: list[Comparison], emulated: bool) -> Report:
     )
     if made:
         text += f"\n{len(made):,} samples, {different:,} differ from Python; {len(found['alarms'])} alarms"
+        text += f", {found['unknown']:,} answers “unknown”"
         if counted:
             text += f"\nPrediction and update: mean {found['cost']['mean']:,.0f}, most {max(counted):,} {unit}"
         text += f"\nDeepest stack: {found['stack']} bytes"

@@ -13,6 +13,7 @@ from tmlcd_core.features import Extractor
 from tmlcd_core.features.voice import aligned
 from tmlcd_core.knn import TinyKNN
 from tmlcd_core.live.session import LiveSession
+from tmlcd_core.live.unknown import largest_distance
 from tmlcd_core.mcu import Board, Firmware, FirmwareConfiguration, export_firmware, find_board, largest_store
 from tmlcd_core.mcu.front_ends import FRONT_ENDS
 from tmlcd_core.mcu.sound import as_int16
@@ -104,6 +105,8 @@ def session_project(
         raise DataError(
             f"T has {len(model)} takes, but the {device.title} can store only {bound}: choose a larger board"
         )
+    same = front_end == session.extractor
+    limit = session.farthest_known() if same else largest_distance(front_end, X, words.tolist())
     firmware = export_firmware(
         model,
         extractor,
@@ -112,6 +115,7 @@ def session_project(
         store=store,
         max_size=bound,
         classes=session.words,
+        limit=limit,
         check=(check, words),
     )
     told_board = leave_one_out(X, words)

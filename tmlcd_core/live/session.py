@@ -434,12 +434,17 @@ class LiveSession:
                 self._apply(event)
         return self._live_learners
 
+    def farthest_known(self) -> float:
+        """Return the distance to the nearest take with a word beyond which a take is an unknown word."""
+        taught = {event["take"]: event["word"] for event in self.events if event["do"] == "teach"}
+        self._extract(list(taught))
+        X = np.stack([self._X[take] for take in taught])
+        return largest_distance(self.extractor, X, list(taught.values()))
+
     def _known_word(self, x: NDArray[np.float32]) -> float:
         """Probability that x (d,) is a known word: near to a take with a word, also to one that no learner stores."""
-        taught = {event["take"]: event["word"] for event in self.events if event["do"] == "teach"}
-        limit = largest_distance(self.extractor, np.stack([self._X[take] for take in taught]), list(taught.values()))
         named = np.stack([self._X[take] for take in self.labels()])
-        return probability_known(float(np.linalg.norm(named - x, axis=1).min()), limit)
+        return probability_known(float(np.linalg.norm(named - x, axis=1).min()), self.farthest_known())
 
     def _extract(self, takes: list[str]) -> None:
         new = [take for take in takes if take not in self._X]

@@ -18,8 +18,9 @@ from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
 from tmlcd_core.mcu import board_tandem
 from tmlcd_core.mcu.link import LEARNER_CODES, BoardLink, BoardSilent, Decision
+from tmlcd_core.mcu.unknown import is_unknown
 
-T_PART, SCALE_PART, MEAN_PART, TEST_PART = 0, 16, 17, 18
+T_PART, SCALE_PART, MEAN_PART, TEST_PART, LIMIT_PART = 0, 16, 17, 18, 19
 LIKELIHOODS = {0.5: "normal", 1.0: "authors", 0.0: "binomial"}
 CLOSE = 1e-9  # relative difference allowed between the statistics of the test, in float64
 RETRY = 1.0  # seconds between attempts to reach a board
@@ -27,13 +28,14 @@ RETRY = 1.0  # seconds between attempts to reach a board
 
 @dataclass(frozen=True)
 class Comparison:
-    """One sample on the board and in Python; `equal` if prediction, |T|, alarm, change point and g agree."""
+    """One sample on the board and in Python; `equal` if prediction, |T|, alarm, change point, "unknown" and g agree."""
 
     label: int
     board: Decision
     prediction: int
     size: int
     change: int
+    unknown: bool
     statistic: float
     equal: bool
 
@@ -52,6 +54,7 @@ class Twin:
         self.settings = link.settings()
         self._store = link.info.store
         self._offset, self._scale = (float(v) for v in np.frombuffer(link.memory(SCALE_PART), "<f4"))
+        self._farthest = next(iter(np.frombuffer(link.memory(LIMIT_PART), "<f8").tolist()), None)
         self.learner = self._tandem() if link.info.learner == "tandem" else self._knn()
 
     def _detector(self) -> GeneralizedCusum:
@@ -89,22 +92,27 @@ class Twin:
         memory, mean = self._link.memory(T_PART), np.frombuffer(self._link.memory(MEAN_PART), "<f4")
         return board_tandem.from_memory(memory, mean, (self._offset, self._scale), info, self._detector())
 
-    def observe(self, x: NDArray[np.float32], label: int) -> tuple[int, int, int, float]:
-        """Predict x (features,), learn its label unless it is -1; return prediction, |T|, change time or 0, and g."""
+    def observe(self, x: NDArray[np.float32], label: int) -> tuple[int, int, int, bool, float]:
+        """Predict x (features,) and learn its label unless it is -1.
+
+        Returns prediction, |T|, change time or 0, whether the answer is "unknown", and g.
+        """
         if self.settings["learner"] != LEARNER_CODES.index("tandem"):
             x = quantise(x, self._store, self._offset, self._scale)
+        unknown = is_unknown(self.learner, x, self._farthest)
         predicted = self.learner.observe(x, None if label < 0 else label)
         alarm = self.learner.alarm_
         statistic = getattr(self.learner, "statistic_", math.nan)
-        return int(predicted), len(self.learner), alarm.change_time if alarm else 0, float(statistic)
+        return int(predicted), len(self.learner), alarm.change_time if alarm else 0, unknown, float(statistic)
 
     def compare(self, x: NDArray[np.float32], label: int, board: Decision) -> Comparison:
         """Let the twin observe x (features,); return its `Comparison` with the board's decision."""
-        predicted, size, change, statistic = self.observe(x, label)
-        same = (predicted, size, change) == (board.prediction, board.size, board.change)
+        predicted, size, change, unknown, statistic = self.observe(x, label)
+        found = (board.prediction, board.size, board.change, board.unknown)
+        same = (predicted, size, change, unknown) == found
         # Without a batch since the start or the last alarm, the board has 0; Python has nan or that alarm's value.
         near = board.statistic == 0 or math.isclose(statistic, board.statistic, rel_tol=CLOSE, abs_tol=CLOSE)
-        return Comparison(label, board, predicted, size, change, statistic, same and near)
+        return Comparison(label, board, predicted, size, change, unknown, statistic, same and near)
 
 
 def stored_samples(link: BoardLink) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from tmlcd_core.learners import StreamLearner
 
 MAX_STREAM = 300_000  # bytes of stream.bin, unless one sample of each class needs more
 UNLABELLED = -1
+UNKNOWN = "(unknown)"  # the answer to a sample that is no class of T
 NAME_END = 128 - 48  # bytes of time and name in a line: TML_LINE of report.h minus the bytes of the numbers
 
 
@@ -32,8 +33,16 @@ def choose(labels: NDArray, sample_bytes: int) -> NDArray[np.intp]:
     return in_turns(labels)[-most:]
 
 
+Unknown = Callable[[StreamLearner, NDArray[np.float32]], bool]
+
+
 def make_check(
-    twin: StreamLearner, classes: NDArray, samples: NDArray, X: NDArray[np.float32], labels: NDArray
+    twin: StreamLearner,
+    classes: NDArray,
+    samples: NDArray,
+    X: NDArray[np.float32],
+    labels: NDArray,
+    unknown: Unknown,
 ) -> Check:
     """Run the Python twin over a stream and return the `Check` with its predictions.
 
@@ -52,6 +61,8 @@ def make_check(
         Features as the device computes and stores them, shape (n, features).
     labels
         Their labels, shape (n,), all among `classes`.
+    unknown
+        Whether the answer of the twin to a row of X is "unknown".
     """
     codes = np.searchsorted(classes, labels).astype("<i4")
     codes[0] = UNLABELLED
@@ -61,7 +72,7 @@ def make_check(
             predicted = int(np.searchsorted(classes, twin.predict(x[None])[0]))
             codes[i] = (predicted + 1) % len(classes)
         label = None if codes[i] == UNLABELLED else classes[codes[i]].item()
-        lines.append(_line(twin, twin.observe(x, label)))
+        lines.append(_line(twin, x, label, unknown))
     kind = "<i2" if samples.dtype == np.int16 else "<f4"
     records = (code.tobytes() + sample.astype(kind).tobytes() for code, sample in zip(codes, samples, strict=True))
     return Check(b"".join(records), b"".join(lines), len(lines))
@@ -73,6 +84,7 @@ def make_word_check(
     parts: Sequence[NDArray[np.int16]],
     labels: NDArray,
     words: Sequence[tuple[int, NDArray[np.float32]]],
+    unknown: Unknown,
 ) -> Check:
     """Run the Python twin over a stream of sound and return the `Check` with its predictions.
 
@@ -88,6 +100,8 @@ def make_word_check(
         Label of each part, shape (parts,), all among `classes`.
     words
         Words of the stream: number of samples heard when it ended, and features as the device stores them (features,).
+    unknown
+        As in `make_check`.
     """
     codes = np.searchsorted(classes, labels).astype("<i4")
     ends = np.cumsum([len(part) for part in parts])
@@ -99,7 +113,7 @@ def make_word_check(
             predicted = int(np.searchsorted(classes, twin.predict(x[None])[0]))
             codes[place] = (predicted + 1) % len(classes) if place not in places[:-1] else codes[place]
         label = None if codes[place] == UNLABELLED else classes[codes[place]].item()
-        lines.append(_line(twin, twin.observe(x, label)))
+        lines.append(_line(twin, x, label, unknown))
     records = (
         code.tobytes() + np.uint32(len(part)).astype("<u4").tobytes() + part.astype("<i2").tobytes()
         for code, part in zip(codes, parts, strict=True)
@@ -107,9 +121,11 @@ def make_word_check(
     return Check(b"".join(records), b"".join(lines), len(lines))
 
 
-def _line(twin: StreamLearner, prediction: Any) -> bytes:
-    """Output line of the last step, as printed by report.c."""
+def _line(twin: StreamLearner, x: NDArray[np.float32], label: Any, unknown: Unknown) -> bytes:
+    """Let the twin observe x (d,); return the output line of the step, as printed by report.c."""
+    far = unknown(twin, x)  # before it is learned
+    prediction = twin.observe(x, label)
     alarm = twin.alarm_
-    head = f"{twin.time_} {prediction}".encode()[:NAME_END]
+    head = f"{twin.time_} {UNKNOWN if far else prediction}".encode()[:NAME_END]
     tail = f" {len(twin)}" + (f" alarm {alarm.change_time}" if alarm else "")
     return head + tail.encode() + b"\n"

@@ -50,6 +50,7 @@ class DeviceStep:
     size: int
     alarm: int
     change: int
+    unknown: int = 0
 
 
 class _CStep(ctypes.Structure):
@@ -59,6 +60,7 @@ class _CStep(ctypes.Structure):
         ("size", ctypes.c_uint32),
         ("alarm", ctypes.c_uint32),
         ("change", ctypes.c_uint32),
+        ("unknown", ctypes.c_uint32),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import math
 import shlex
 import sys
 import tempfile
@@ -12,6 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -28,6 +30,7 @@ from tmlcd_core.knn import TinyKNN
 from tmlcd_core.knn.storage import VALUE_RANGE, grid_of, quantise
 from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, Tandem
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
+from tmlcd_core.learners.tandem_kernels import LEVELS
 from tmlcd_core.mcu import board_tandem
 from tmlcd_core.mcu.boards import BOARDS, Board, find_board
 from tmlcd_core.mcu.budget import (
@@ -41,12 +44,13 @@ from tmlcd_core.mcu.budget import (
     largest_store,
     serial_bytes,
 )
-from tmlcd_core.mcu.check import Check, choose, make_check, make_word_check
+from tmlcd_core.mcu.check import Check, Unknown, choose, make_check, make_word_check
 from tmlcd_core.mcu.front_ends import FRONT_ENDS, SHARED_SOURCES, lay_out
 from tmlcd_core.mcu.link import LEARNER_CODES
 from tmlcd_core.mcu.packaging import FAMILY, packaging
 from tmlcd_core.mcu.sound import Tables, as_int16, board_features, sound_tables
-from tmlcd_core.validation import one_of
+from tmlcd_core.mcu.unknown import farthest_squared, is_unknown
+from tmlcd_core.validation import one_of, real_number
 
 LEARNER_NAMES: dict[type, str] = {
     HybridTinyKNN: "hybrid",
@@ -138,6 +142,7 @@ class Firmware:
     """Exported C project: text files by path, check, and configuration.
 
     `offset` and `scale` map a feature x to its stored value round((x - offset) * scale); float32 stores x.
+    `farthest` is the squared distance from T, in stored steps, beyond which an answer is "unknown", or None.
     `samples_per_class` counts the exported T: 0 for a class that was forgotten or has not appeared yet.
     """
 
@@ -148,6 +153,7 @@ class Firmware:
     fused: bool
     offset: float
     scale: float
+    farthest: float | None
     files: Mapping[str, str]
     check: Check | None
 
@@ -235,6 +241,7 @@ def export_firmware(
     capacity: int | None = None,
     classes: Sequence[Any] = (),
     fused: bool | None = None,
+    limit: float = math.inf,
     check: tuple[Any, ArrayLike] | None = None,
 ) -> Firmware:
     """Export a fitted learner as a C project; return a `Firmware`.
@@ -262,6 +269,9 @@ def export_firmware(
     fused
         Precompute the products of colours and filter: 50 KB of flash per filter, about half of the instructions.
         If None, used where possible and if half of the flash remains free.
+    limit
+        Largest distance to the nearest sample of T; the answer to a sample beyond it is "unknown". It is learned like
+        any other if it has a label. Infinite: every answer is a class.
     check
         Samples and their labels for `stream.bin` and `expected.txt`, which `make check` compares: clips
         (n, sample_rate) of int16 or in -1..1, vectors (n, features), or for a front end that hears words a list of
@@ -296,10 +306,11 @@ def export_firmware(
     fused = _choose_fused(configuration, fused, device)
     _check_memory(configuration, fused, device)
     offset, scale = _grid(model, configuration)
+    farthest = farthest_squared(real_number("limit", limit, 0), configuration.store, _steps(model, scale))
     files = {name: _source(name) for name in (*ALWAYS, *(FOR_TANDEM if learner == "tandem" else FOR_KNN))}
     files |= {name: _source(name) for name in _sound_sources(configuration)}
     files |= {name: _source(name) for name in FOR_TESTS if detector is not None}
-    files["config.h"] = _config(model, configuration, size, fused, len(labels), detector, offset, scale)
+    files["config.h"] = _config(model, configuration, size, fused, len(labels), detector, offset, scale, farthest)
     tables = sound_tables(configuration, extractor, fused) if isinstance(extractor, Extractor) else {}
     files["model.c"] = _constants(model, configuration, known, tables, offset, scale)
     model_id = zlib.crc32((files["config.h"] + files["model.c"]).encode())
@@ -319,7 +330,10 @@ def export_firmware(
         files["SPEECH_NETWORK.md"] = licence.read_text(encoding="utf-8")
     if check is None and extractor is None:
         check = model.samples_, model.labels_
-    made = None if check is None else _check(model, configuration, size, known, tables, offset, scale, *check)
+    unknown = partial(is_unknown, farthest=farthest)
+    made = None
+    if check is not None:
+        made = _check(model, configuration, size, known, tables, offset, scale, unknown, *check)
     counts = Counter(model.labels_.tolist())
     firmware = Firmware(
         board=device,
@@ -329,6 +343,7 @@ def export_firmware(
         fused=fused,
         offset=offset,
         scale=scale,
+        farthest=farthest,
         files=files,
         check=made,
     )
@@ -474,6 +489,11 @@ def _grid(model: Any, c: FirmwareConfiguration) -> tuple[float, float]:
         raise _refuse("range", value=model.samples_.min(), bound=model.samples_.max(), store=c.store) from None
 
 
+def _steps(model: Any, scale: float) -> float:
+    """Steps of T per unit of a feature."""
+    return float(model._state.scale[LEVELS]) if isinstance(model, Tandem) else scale
+
+
 # -- expected output ----------------------------------------------------------------------------
 
 
@@ -504,10 +524,10 @@ def twin_of(model: Any, c: FirmwareConfiguration, size: int, offset: float, scal
 
 def _check(
     model: Any, c: FirmwareConfiguration, size: int, known: NDArray, tables: Tables, offset: float, scale: float,
-    clips_or_vectors: Any, labels: ArrayLike,
+    unknown: Unknown, clips_or_vectors: Any, labels: ArrayLike,
 ) -> Check:  # fmt: skip
     if c.front_end != "clip":
-        return _check_words(model, c, size, known, offset, scale, clips_or_vectors, np.asarray(labels))
+        return _check_words(model, c, size, known, offset, scale, unknown, clips_or_vectors, np.asarray(labels))
     samples, given = np.asarray(clips_or_vectors), np.asarray(labels)
     length = c.features if c.vector is not None else c.sample_rate
     if samples.ndim != 2 or samples.shape[1] != length or given.shape != samples.shape[:1] or not len(given):
@@ -520,11 +540,12 @@ def _check(
     else:
         samples = samples if samples.dtype == np.int16 else as_int16(samples)
         X = board_features(samples, c, tables)
-    return make_check(twin_of(model, c, size, offset, scale), known, samples, _quantised(X, c, offset, scale), given)
+    stored = _quantised(X, c, offset, scale)
+    return make_check(twin_of(model, c, size, offset, scale), known, samples, stored, given, unknown)
 
 
 def _check_words(
-    model: Any, c: FirmwareConfiguration, size: int, known: NDArray, offset: float, scale: float,
+    model: Any, c: FirmwareConfiguration, size: int, known: NDArray, offset: float, scale: float, unknown: Unknown,
     sounds: Sequence[NDArray[np.int16]], labels: NDArray,
 ) -> Check:  # fmt: skip
     if not len(labels) or len(sounds) != len(labels) or any(np.asarray(s).dtype != np.int16 for s in sounds):
@@ -533,8 +554,8 @@ def _check_words(
     rows = choose(labels, 2 * max(len(sound) for sound in sounds))
     parts = lay_out([sounds[row] for row in rows])
     words = FRONT_ENDS[c.front_end].hear(np.concatenate(parts))
-    stored = [(word.end, quantise(word.x[None], c.store, offset, scale)[0]) for word in words]
-    return make_word_check(twin_of(model, c, size, offset, scale), known, parts, labels[rows], stored)
+    stored = [(word.end, _quantised(word.x[None], c, offset, scale)[0]) for word in words]
+    return make_word_check(twin_of(model, c, size, offset, scale), known, parts, labels[rows], stored, unknown)
 
 
 def _known_labels(given: NDArray, known: NDArray) -> None:
@@ -571,7 +592,7 @@ def _fill(template: str, **values: Any) -> str:
 
 def _config(
     model: Any, c: FirmwareConfiguration, bound: int, fused: bool, n_classes: int, detector: GeneralizedCusum | None,
-    offset: float, scale: float,
+    offset: float, scale: float, farthest: float | None,
 ) -> str:  # fmt: skip
     rows, columns = c.map_shape
     defines: list[tuple[str, Any]] = []
@@ -593,6 +614,13 @@ def _config(
         ("TML_INITIAL", len(model)),
         ("TML_MODEL_ID", MODEL_ID),
     ]
+    if farthest is not None:
+        value = farthest.hex() if c.store == "float32" else f"{int(farthest)}{'ull' if c.store == 'int16' else 'u'}"
+        defines += [
+            ("", "unknown: squared distance from T, in its steps, beyond which an answer is no class"),
+            ("TML_LIMITED", 1),
+            ("TML_FARTHEST", value),
+        ]
     votes = ("sqrt", "uniform", False) if c.learner == "tandem" else (model.k, model.weights, model.condense)
     test = detector or GeneralizedCusum()  # without a test: settings that are in range
     defines += [

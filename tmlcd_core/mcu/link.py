@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tmlcd_core.errors import BoardError
 from tmlcd_core.optional_packages import require
 
-VERSION = 1
+VERSION = 2
 BAUD = 115_200
 PAYLOAD = 240  # bytes
 OVERHEAD = 4  # type, sequence number, checksum
@@ -25,7 +25,7 @@ LEARNER_CODES = ("static", "incremental", "cit", "hybrid", "active", "tandem")
 STORE_NAMES = ("float32", "int16", "uint8")
 SETTINGS = ("threshold", "learner", "max_size", "k", "by_distance", "batch", "warmup", "down", "condense")
 REASONS = {1: "it does not know this request", 2: "the request has a wrong length", 3: "it has no sample yet"}
-_SETTINGS, _HELLO, _ANSWER = struct.Struct("<d8I"), struct.Struct("<4B4H4I"), struct.Struct("<i6Id")
+_SETTINGS, _HELLO, _ANSWER = struct.Struct("<d8I"), struct.Struct("<4B4H4I"), struct.Struct("<i7Id")
 
 
 class BoardSilent(BoardError):
@@ -118,6 +118,7 @@ class Decision:
     size: int
     alarm: int
     change: int
+    unknown: int  # 1 if the sample is too far from T for any class
     cycles: int
     stack: int
     statistic: float

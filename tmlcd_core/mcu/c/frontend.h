@@ -14,7 +14,7 @@
  *             tml_word word;
  *             at += tml_hear(block + at, count - at, &word);
  *             if (word.x != 0) {
- *                 tml_step step = tml_observe(word.x, label_or_minus_one);
+ *                 tml_step step = tml_observe(word.x, label_or_minus_one); (step.unknown: another word)
  *             }
  *         }
  *     }

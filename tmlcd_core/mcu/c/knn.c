@@ -145,6 +145,19 @@ static int nearer(const tml_store *store, const tml_value *query, uint32_t i, ui
 
 #endif
 
+#if TML_LIMITED
+int tml_is_unknown(const tml_store *store, const tml_value *query)
+{
+#if TML_STORE == TML_FLOAT32
+    return exact_distance(store, query, nearest[0]) > TML_FARTHEST;
+#else
+    (void)store;
+    (void)query;
+    return distances[nearest[0]] > TML_FARTHEST;
+#endif
+}
+#endif
+
 static uint32_t neighbours(uint32_t size)
 {
     uint32_t k = tml_current.k;

@@ -22,6 +22,11 @@ const tml_value *tml_quantise(const float *x);
 /* Return the code of the class with the most votes of the k nearest samples in T; T must not be empty. */
 int32_t tml_vote(const tml_store *store, const tml_value *query);
 
+#if TML_LIMITED
+/* 1 if the query of the last tml_vote is further than the limit from every sample of T: an unknown class. */
+int tml_is_unknown(const tml_store *store, const tml_value *query);
+#endif
+
 /* Append to the queue; if it holds max_size samples, the oldest is removed. */
 void tml_append(tml_store *store, const tml_value *x, int32_t label, uint32_t time);
 

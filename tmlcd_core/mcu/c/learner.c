@@ -234,13 +234,16 @@ static void learn(const tml_value *sample, int32_t label, tml_step *step)
 
 tml_step tml_observe(const float *x, int32_t label)
 {
-    tml_step step = {TML_REFUSED, now, store.size, 0, 0};
+    tml_step step = {TML_REFUSED, now, store.size, 0, 0, 0};
     if (!tml_is_finite(x, TML_FEATURES)) {
         return step;
     }
     const tml_value *query = tml_quantise(x);
     step.time = ++now;
     step.prediction = tml_vote(&store, query);
+#if TML_LIMITED
+    step.unknown = (uint32_t)tml_is_unknown(&store, query);
+#endif
     if (label >= 0 && label < TML_CLASSES && tml_current.learner != TML_STATIC) {
         learn(query, label, &step);
     }

@@ -198,6 +198,7 @@ static void observe(int32_t label)
     put32(step.size);
     put32(step.alarm);
     put32(step.change);
+    put32(step.unknown);
     put32(cycles);
     put32(board_stack());
     put(&statistic, sizeof statistic);
@@ -226,6 +227,13 @@ static void put_memory(uint32_t part, uint32_t from)
         static const double constants[3] = {TML_GAP, TML_MARGIN, TML_BINOMIAL ? 0.0 : TML_LOGARITHM};
         bytes = (const uint8_t *)constants;
         found.size = sizeof constants;
+    }
+#endif
+#if TML_LIMITED
+    else if (part == 19) {
+        static const double limit = (double)TML_FARTHEST;
+        bytes = (const uint8_t *)&limit;
+        found.size = sizeof limit;
     }
 #endif
 #if TML_LEARNER == TML_TANDEM

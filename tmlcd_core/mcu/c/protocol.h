@@ -19,12 +19,13 @@
  *                                               after it (2 x u32), decibels (float), prediction (i32)
  *   f  place (u16)                           F  place (u16), features of the current sample from there on
  *   p  predict                               P  prediction (i32)
- *   o  label (i32, -1 unknown)               O  prediction (i32), time, |T|, alarm, change, cycles, stack (6 x u32),
- *                                               statistic g (double)
+ *   o  label (i32, -1 unknown)               O  prediction (i32), time, |T|, alarm, change, unknown, cycles, stack
+ *                                               (7 x u32), statistic g (double)
  *   t  label (i32)                           T  1 if it is stored (u8)
  *   m  part (u8), place (u32)                M  size of the part, place (2 x u32), its bytes from there on; see
  *                                               tml_memory, and 16: scale of T (2 x float), 17: Tandem's mean,
- *                                               18: gap, margin, logarithm of the test (3 x double)
+ *                                               18: gap, margin, logarithm of the test (3 x double),
+ *                                               19: limit of unknown classes (double; see tml_step)
  *   any other, or a wrong length             E  request (u8), reason (u8): 1 unknown, 2 length, 3 no sample
  */
 #ifndef TMLCD_PROTOCOL_H
@@ -36,7 +37,7 @@
 extern "C" {
 #endif
 
-#define TML_PROTOCOL_VERSION 1
+#define TML_PROTOCOL_VERSION 2
 #define TML_PAYLOAD 240
 
 /* Start: sends the answer to a hello, so that the computer knows that the board listens. */

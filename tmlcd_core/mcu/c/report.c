@@ -25,7 +25,8 @@ void tml_report(const tml_step *step, char line[TML_LINE])
     char *end = &line[TML_LINE - 48]; /* the name may be cut, the numbers never */
     char *to = put_number(line, end, step->time);
     to = put_text(to, end, " ");
-    to = put_text(to, end, step->prediction < 0 ? "(refused)" : tml_class_names[step->prediction]);
+    const char *name = step->prediction < 0 ? "(refused)" : tml_class_names[step->prediction];
+    to = put_text(to, end, step->unknown ? "(unknown)" : name);
     end = &line[TML_LINE - 1];
     to = put_text(to, end, " ");
     to = put_number(to, end, step->size);

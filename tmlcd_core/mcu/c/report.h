@@ -1,4 +1,5 @@
-/* Output line of one step, on host and device: "7 yes 50" (time, prediction, |T|) or "150 no 12 alarm 101". */
+/* Output line of one step, on host and device: "7 yes 50" (time, prediction, |T|), "8 (unknown) 50"
+ * (further than the limit from every sample of T) or "150 no 12 alarm 101". */
 #ifndef TMLCD_REPORT_H
 #define TMLCD_REPORT_H
 

@@ -248,8 +248,8 @@ static uint32_t place_of(uint32_t i) /* the i-th oldest row */
 }
 
 /* Votes of the nearest rows: all, the newest quarter, the newest sixteenth of the capacity. Of equally distant rows the
- * older is nearer. */
-static void ask_rows(void)
+ * older is nearer. Returns the squared distance of the nearest one. */
+static int32_t ask_rows(void)
 {
     static const uint32_t parts[WINDOWS] = {1, 4, 16}, votes[WINDOWS] = {VOTE, RENAMED_QUARTER, RENAMED_NEWEST};
     int32_t near[WINDOWS][NEIGHBOURS];
@@ -280,6 +280,7 @@ static void ask_rows(void)
         }
         normalise(out);
     }
+    return found[0] > 0 ? near[0][0] : 0;
 }
 
 static void multiply(const float *layer, const float *vote, float *out)
@@ -303,15 +304,15 @@ static void rename_classes(void)
 }
 
 /* Predict x: fills experts and coded. Returns the place of the class; *norm is the squared norm of x minus the
- * mean, 0 if it cannot be used. */
-static uint32_t ask(const float *x, float *norm)
+ * mean, 0 if it cannot be used; *nearest is the squared distance of the nearest row. */
+static uint32_t ask(const float *x, float *norm, int32_t *nearest)
 {
     *norm = dot(0, x);
     if (!(*norm > 0.0f && *norm <= LARGEST)) {
         *norm = 0.0f;
     }
     encode(x);
-    ask_rows();
+    *nearest = ask_rows();
     ask_layer(AVERAGE, x, *norm > 0.0f, experts[LAYER]);
     multiply(experts[LAYER], experts[VOTE], experts[BOTH]);
     rename_classes();
@@ -402,29 +403,35 @@ static void learn(const float *x, float norm, int32_t code)
 int32_t tml_predict(const float *x)
 {
     float norm;
-    return tml_is_finite(x, TML_FEATURES) ? state.codes[ask(x, &norm)] : TML_REFUSED;
+    int32_t nearest;
+    return tml_is_finite(x, TML_FEATURES) ? state.codes[ask(x, &norm, &nearest)] : TML_REFUSED;
 }
 
 int tml_teach(const float *x, int32_t label)
 {
     float norm;
+    int32_t nearest;
     if (label < 0 || label >= TML_CLASSES || !tml_is_finite(x, TML_FEATURES)) {
         return 0;
     }
-    ask(x, &norm);
+    ask(x, &norm, &nearest);
     learn(x, norm, label);
     return 1;
 }
 
 tml_step tml_observe(const float *x, int32_t label)
 {
-    tml_step step = {TML_REFUSED, now, state.size, 0, 0};
+    tml_step step = {TML_REFUSED, now, state.size, 0, 0, 0};
     if (!tml_is_finite(x, TML_FEATURES)) {
         return step;
     }
     float norm;
+    int32_t nearest;
     step.time = ++now;
-    step.prediction = state.codes[ask(x, &norm)];
+    step.prediction = state.codes[ask(x, &norm, &nearest)];
+#if TML_LIMITED
+    step.unknown = (uint32_t)nearest > TML_FARTHEST;
+#endif
     if (label >= 0 && label < TML_CLASSES) {
         learn(x, norm, label);
         step.change = tml_cusum_add(&test, step.prediction == label, now);

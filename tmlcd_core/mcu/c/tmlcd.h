@@ -32,6 +32,7 @@ typedef struct {
     uint32_t size;      /* |T|, after learning */
     uint32_t alarm;     /* 1 if the CUSUM test raised an alarm at this sample */
     uint32_t change;    /* at an alarm: the estimated time of the first sample of the new concept */
+    uint32_t unknown;   /* 1 if x was further than the limit (TML_FARTHEST) from every sample of T: no class of it */
 } tml_step;
 
 extern const char *const tml_class_names[TML_CLASSES];
