@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 Progress = Callable[[int, int, str], None]
 _bar_is_open = False  # True while the last line on standard error is an unfinished progress bar
@@ -12,6 +14,29 @@ _bar_is_open = False  # True while the last line on standard error is an unfinis
 
 def silent(done: int, total: int, what: str) -> None:
     """Report nothing: the default of every `progress` parameter."""
+
+
+_steps: ContextVar[Progress] = ContextVar("steps", default=silent)  # of this thread
+
+
+@contextmanager
+def reporting_steps(progress: Progress) -> Iterator[None]:
+    """Report the steps of the learners that run inside to `progress`; it may raise an exception to stop them.
+
+    >>> with reporting_steps(lambda done, total, what: print(what, done, "of", total)):
+    ...     report_step(128, 1500, "samples")
+    samples 128 of 1500
+    """
+    token = _steps.set(progress)
+    try:
+        yield
+    finally:
+        _steps.reset(token)
+
+
+def report_step(done: int, total: int, what: str) -> None:
+    """Report a step of a long computation to the `reporting_steps` around it, if there is one."""
+    _steps.get()(done, total, what)
 
 
 def terminal_bar(delay: float = 2.0) -> Progress:

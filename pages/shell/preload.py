@@ -15,15 +15,18 @@ page_shown = threading.Event()  # set by app.py
 def preload() -> None:
     """Import what the Drift lab needs, let every learner run once, then load the Microphone's speech network.
 
-    The run reads the compiled loops from their cache.
+    The matrix products of the server use one thread. The run reads the compiled loops from their cache.
     """
     with no_scripts():
         importlib.import_module(LOOKED_UP)
     for name in MODULES:
         importlib.import_module(name)
+    from threadpoolctl import threadpool_limits
+
     from tmlcd_core.experiments import Experiment
     from tmlcd_core.features.voice import load_best_voice
 
+    threadpool_limits(1, "blas")  # as `make run` sets it: the threads of several visitors wait for each other
     Experiment("points", per_class=100, train=20).run()
     load_best_voice()
 

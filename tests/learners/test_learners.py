@@ -16,6 +16,7 @@ from tests.conftest import gaussian_stream
 from tmlcd_core import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, TinyKNN, reference
 from tmlcd_core.knn import distance_cache, kernels
 from tmlcd_core.learners import IncrementalKNN, StaticKNN
+from tmlcd_core.progress import reporting_steps
 
 TEST = {"threshold": 12.0, "batch": 20, "warmup": 60}
 LEARNERS = {
@@ -386,3 +387,24 @@ def test_adaptive_probability_is_low_when_stationary_and_high_after_a_change(mak
     stationary, changed = np.mean(grown, axis=0)
     assert stationary < 0.15
     assert changed > 0.6
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_run_reports_every_block_and_can_be_stopped_there(name):
+    class Stop(Exception):
+        pass
+
+    def stop(done, total, what):
+        if done >= 256:
+            raise Stop
+
+    X0, y0, X, y = gaussian_stream(n=700, d=12, separation=0.9, change=350, seed=0)
+    learner, steps = ALL[name]().fit(X0, y0), []
+    with pytest.raises(Stop), reporting_steps(stop):
+        learner.run(X, y)
+    with reporting_steps(lambda done, total, what: steps.append((done, total))):
+        trace = learner.run(X, y)  # as if nothing had been
+    same_trace(trace, ALL[name]().fit(X0, y0).run(X, y))
+    starts = [done for done, total in steps if total == 700]
+    assert len(starts) == len(steps) and starts == sorted(starts) and starts[0] == 0
+    assert max(np.diff([*starts, 700])) <= 128

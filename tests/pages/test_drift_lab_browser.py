@@ -22,6 +22,7 @@ from tests.pages.test_app_browser import (  # noqa: F401
     with_player,
 )
 from tests.pages.test_drift_lab import BAD, pictures, zipped
+from tests.support.appserver import serve
 from tmlcd_core.experiments import Experiment
 from tmlcd_core.viz.lab import figures
 
@@ -230,6 +231,42 @@ def test_undo_reset_and_a_drift_at_the_cursor(server, visit):  # noqa: F811
     expect(page.locator(".player .kept").first).to_contain_text("kept: ")
     page.get_by_role("button", name="Reset").click()
     page.wait_for_url(lambda url: Experiment.from_link(url) == Experiment.from_link("/drift-lab"))
+
+
+ENDLESS = """
+import time
+from tmlcd_core.learners import CondensingInTime, LearnerEntry, register_learner
+from tmlcd_core.progress import report_step
+
+class Endless(CondensingInTime):
+    def run(self, X, y=None):
+        while len(self.classes_) > 2:
+            report_step(0, 1, "samples")
+            time.sleep(0.01)
+        return super().run(X, y)
+
+register_learner(LearnerEntry("endless", "never ends with three classes", Endless, in_lab=True))
+"""
+
+
+def test_a_run_that_does_not_end_can_be_cancelled(visit, tmp_path):  # noqa: F811
+    (plugin := tmp_path / "endless.py").write_text(ENDLESS)
+    with serve(options=["--", "--plugin", str(plugin)]) as address:
+        page = with_player(visit, f"{address}/{QUICK}&learners=endless")
+        first = data(page, "digest")
+        for number in range(2):  # a second time too: nothing of the first run is in the way
+            move(page, "Classes (λ)")
+            page.wait_for_url("**lambda=3**")
+            page.get_by_role("button", name="Cancel").click()
+            page.wait_for_url(lambda url: "lambda" not in url)
+            expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+            settle(page)
+            assert data(page, "digest") == first, number
+        page.goto(f"{address}/{QUICK}&learners=endless&lambda=4")  # no earlier run to go back to
+        page.get_by_role("button", name="Cancel").click()
+        page.wait_for_url(lambda url: "endless" not in url and "drift=labels-swapped" in url)
+        page.wait_for_selector(".player[data-time]")
+        page.context.close()  # before its server ends
 
 
 def test_the_picture_shows_t_and_its_samples(server, visit):  # noqa: F811

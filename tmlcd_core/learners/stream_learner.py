@@ -20,6 +20,7 @@ from tmlcd_core.knn.stream_pass import Queue, StreamPass, UpdateRule, learn, obs
 from tmlcd_core.knn.tiny_knn import TinyKNN
 from tmlcd_core.learners.membership import membership
 from tmlcd_core.learners.trace import Alarm, Memory, Trace
+from tmlcd_core.progress import report_step
 from tmlcd_core.validation import shown, whole_number
 
 
@@ -106,6 +107,7 @@ class StreamLearner(TinyKNN):
         alarms: list[Alarm] = []
         start = 0
         while start < n:
+            report_step(start, n, "samples")
             stop = min(start - start % BLOCK + BLOCK, n)
             before = stream_pass.head, stream_pass.tail, stream_pass.rates.copy()
             stream_pass.advance(start, stop)

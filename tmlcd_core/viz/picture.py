@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # importing the learners takes long
 CLASSES = (PURPLE, SKY, OLIVE, PINK, GREY)
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
 COMPONENTS = 20  # principal components among which the discriminant axes are found
+SPARE, ITERATIONS = 10, 6  # further directions and steps of the iteration that finds the components
 SHRINKAGE = 0.1  # share of the mean variance that is added to the scatter within the classes
 
 
@@ -121,7 +122,8 @@ class Projection:
 
     def __call__(self, X: NDArray[np.floating]) -> NDArray[np.float32]:
         """Return the positions of samples X (n, d), float32 (n, 2)."""
-        return ((np.asarray(X, np.float64) - self.mean) @ self.axes).astype(np.float32)
+        X = np.asarray(X, np.float32)
+        return X @ self.axes.astype(np.float32) - (self.mean @ self.axes).astype(np.float32)
 
 
 def fit_projection(X: NDArray[np.floating], y: NDArray) -> Projection:
@@ -151,9 +153,8 @@ def fit_projection(X: NDArray[np.floating], y: NDArray) -> Projection:
     X = np.asarray(X, np.float64)
     mean = X.mean(axis=0)
     centred = X - mean
-    _, size, directions = np.linalg.svd(centred, full_matrices=False)
-    keep = max(1, min(COMPONENTS, len(X) // 3, int((size > 1e-9 * max(size[0], 1e-300)).sum())))
-    basis = directions[:keep].T  # (d, keep)
+    basis = _principal(centred, max(1, min(COMPONENTS, len(X) // 3)))  # (d, keep)
+    keep = basis.shape[1]
     Z = centred @ basis
     means = {label: Z[y == label].mean(axis=0) for label in np.unique(y)}
     inside = Z - np.array([means[label] for label in y])
@@ -175,3 +176,17 @@ def fit_projection(X: NDArray[np.floating], y: NDArray) -> Projection:
     chosen = np.stack(found, axis=1)
     chosen *= np.where(chosen.sum(axis=0) < 0, -1.0, 1.0)  # the sign of an axis is arbitrary
     return Projection(mean, basis @ chosen)
+
+
+def _principal(centred: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+    """The first principal directions of centred samples (n, d), at most `most` and at least one, as columns.
+
+    Subspace iteration: with 1,000 samples of 715 features, ten times as fast as a singular value decomposition.
+    """
+    start = np.random.default_rng(0).normal(size=(centred.shape[1], min(most + SPARE, *centred.shape)))
+    basis = np.linalg.qr(start)[0]
+    for _ in range(ITERATIONS):
+        basis = np.linalg.qr(centred.T @ (centred @ basis))[0]
+    _, size, turned = np.linalg.svd(centred @ basis, full_matrices=False)
+    keep = max(1, min(most, int((size > 1e-9 * max(size[0], 1e-300)).sum())))
+    return basis @ turned[:keep].T

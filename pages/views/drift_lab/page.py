@@ -13,11 +13,12 @@ from pages.shell.streamlit_internals import DeltaGenerator
 from pages.shell.url_widgets import as_text
 from pages.views.drift_lab.choose import DATA, Chosen, choose
 from pages.views.drift_lab.repeat import RUNS, Bands, bands
-from pages.views.drift_lab.runs import GOOD, LabRun, pool_of, run
+from pages.views.drift_lab.runs import BREATH, GOOD, LabRun, pool_of, run
 from pages.views.drift_lab.sample import look, sample_view, show_looked
 from pages.views.drift_lab.toolbar import (
     ASKED,
     added_in_words,
+    cancel_run,
     drift_now,
     links_of,
     offered_drifts,
@@ -66,7 +67,8 @@ def charts_of(found: LabRun, title: str) -> PlayerRun:
     """Return the charts of a run, with its picture."""
     stream, traces = found.stream, found.traces
     picture = picture_of(stream, traces, found.settings, found.feature_pool.kind != "vector")
-    return run_of(title, stream, traces, threshold_of(found), found.tested, picture)
+    in_bytes = found.experiment.max_bytes is not None
+    return run_of(title, stream, traces, threshold_of(found), found.tested, picture, in_bytes)
 
 
 def threshold_of(found: LabRun) -> float:
@@ -75,12 +77,24 @@ def threshold_of(found: LabRun) -> float:
 
 
 def run_with_words(experiment: Experiment, own: Upload | None, place: DeltaGenerator) -> LabRun:
-    """Run an experiment and return it; show its progress in `place` if it takes longer than PATIENCE."""
-    started = time.monotonic()
+    """Run an experiment and return it; after PATIENCE, show its progress and a Cancel button in `place`.
+
+    Streamlit stops the script at the next progress report if the visitor presses the button or changes a setting.
+    """
+    started = shown = time.monotonic()
+    bar: DeltaGenerator | None = None
 
     def tell(done: int, total: int, what: str) -> None:
-        if time.monotonic() - started > PATIENCE:
-            place.progress(min(1.0, done / max(total, 1)), text=as_text(f"{what[:1].upper()}{what[1:]} …"))
+        nonlocal shown, bar
+        now = time.monotonic()
+        if now - started < PATIENCE or now - shown < BREATH:
+            return
+        shown = now
+        if bar is None:
+            with place.container(horizontal=True, vertical_alignment="center"):
+                bar = st.empty()
+                st.button("Cancel", on_click=cancel_run, icon=":material/stop_circle:", key="cancel run")
+        bar.progress(min(1.0, done / max(total, 1)), text=as_text(f"{what[:1].upper()}{what[1:]} …"))
 
     with one_at_a_time("a run of the Drift lab", tell) as told:
         found = run(experiment, own, told)

@@ -6,7 +6,10 @@ random name of its folder, so no other visitor can find it.
 
 import math
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -18,7 +21,7 @@ from tmlcd_core.datasets.folder import left_out
 from tmlcd_core.experiments import Experiment, LearnerRun, Metrics
 from tmlcd_core.experiments.inspection import Inspection, inspect_sample
 from tmlcd_core.learners import Trace
-from tmlcd_core.progress import Progress
+from tmlcd_core.progress import Progress, report_step, reporting_steps
 from tmlcd_core.streams import Scenario, Stream, compose
 from tmlcd_core.streams.feature_pools import FeaturePool, SourcePool
 from tmlcd_core.streams.tables import TableRecording
@@ -28,6 +31,7 @@ PREPARED = "lab prepared"
 GOOD = "lab good"  # the last run of the lab in this session
 MOST_TRACES = 4  # per learner and stream, each for another range of thresholds
 UPLOAD_FEATURES_MB = 100  # per upload: 35,000 samples
+BREATH = 0.1  # s between two reports of a computation, at which the visitor can cancel it
 MOST_PREPARED = 32  # prepared streams remembered per session
 
 
@@ -63,7 +67,7 @@ class LabRun:
         settings = self.experiment.learner_settings(name, self.scenario)
         threshold = settings.pop("threshold", None)
         earlier = earlier_runs(repr((self._stream_key(), name, settings, self.experiment.supervision)))
-        with earlier.lock:
+        with earlier.held():
             for trace in earlier.traces:
                 low, high = trace.thresholds()
                 if threshold is None or low < threshold <= high:
@@ -129,10 +133,20 @@ def run(experiment: Experiment, own: Upload | None, progress: Progress) -> LabRu
             ready[about] = scenario, " ".join(feature_pool.notes)
     scenario, remark = ready[about]
     found = LabRun(experiment, scenario, own, remark)
-    for done, name in enumerate(experiment.learner_names):
-        progress(done, len(experiment.learner_names), f"running {learner_style(name).name}")
-        found.trace(name)
+    names = experiment.learner_names
+    for number, name in enumerate(names):
+        tell = partial(_tell_learner, progress, number, len(names), f"running {learner_style(name).name}")
+        tell(0, 1)
+        with reporting_steps(tell):
+            found.trace(name)
     return found
+
+
+def _tell_learner(
+    progress: Progress, number: int, learners: int, what: str, done: int, total: int, _: str = ""
+) -> None:
+    """Report `done` of `total` samples of a learner as a part of the whole run."""
+    progress(number * total + done, learners * total, what)
 
 
 def pool_of(experiment: Experiment, cache: str | None) -> FeaturePool:
@@ -186,8 +200,18 @@ class EarlierRuns:
     """Traces of one learner over one stream with different thresholds; the lock prevents computing one twice."""
 
     def __init__(self) -> None:
-        self.lock = Lock()
+        self._lock = Lock()
         self.traces: deque[Trace] = deque(maxlen=MOST_TRACES)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock; the visitor can cancel while another one computes the same trace."""
+        while not self._lock.acquire(timeout=BREATH):
+            report_step(0, 1, "waiting")
+        try:
+            yield
+        finally:
+            self._lock.release()
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)

@@ -70,8 +70,23 @@ def undo() -> None:
     past: Past = st.session_state.get(PAST, [])
     if len(past) > 1:
         past.pop()
-        set_settings(past[-1][1])
-        _seed(parameters_of(past[-1][0]))
+        _restore(past[-1])
+
+
+def cancel_run() -> None:
+    """Stop the run that is being computed: set the settings to those of the last run, or of the start."""
+    past: Past = st.session_state.get(PAST, [])
+    if past:
+        _restore(past[-1])
+    else:
+        reset()
+
+
+def _restore(settings: tuple[Experiment, dict[str, Any]]) -> None:
+    """Set widgets and address to the settings of an earlier run."""
+    experiment, widgets = settings
+    set_settings(widgets)
+    _seed(parameters_of(experiment))
 
 
 def tools(good: LabRun | None) -> bool:
@@ -97,14 +112,15 @@ def memory_choice() -> None:
     bounded = state.get("window") and state.get("window") == state.get("p")
     state[MEMORY] = BYTES if state.get("max_bytes") else SAMPLES if bounded else OWN
     st.selectbox(
-        "Memory", [OWN, SAMPLES, BYTES], key=MEMORY, on_change=_set_memory, disabled=GOOD not in st.session_state,
+        "Memory", [OWN, SAMPLES, BYTES], key=MEMORY, on_change=_set_memory,
         help="Compare the learners at the same number of stored samples, or at the same bytes.",
     )  # fmt: skip
 
 
 def _set_memory() -> None:
     good: LabRun | None = st.session_state.get(GOOD)
-    if good is None:
+    if good is None:  # the first run is not finished
+        st.toast("Choose the memory again as soon as the charts are shown.")
         return
     samples, wanted = good.scenario.initial, st.session_state[MEMORY]
     limit = samples if wanted == SAMPLES else None
