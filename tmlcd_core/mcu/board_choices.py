@@ -40,12 +40,11 @@ SLOWEST = 2.0  # seconds for a word at one cycle per instruction, beyond which a
 class VoiceAccuracy:
     """Accuracy of a front end on recorded voices, measured by `benchmarks/bench_front_ends.py`.
 
-    The takes are laid into a stream with noise of `noise` steps of int16; page and board hear the same sound.
-
-    `words` words are taught with `shots` takes each by one of `speakers` speakers; `same_voice` and `other_voice` are
-    the accuracies of the board, `page_same` and `page_other` those of the page's extractor. `different` predictions
-    of both voices differ from the page's, `tests` are those of the same voice. The board has no word finder for clips: there both are the page's extractor, on seconds that
-    Python cut at the word.
+    The takes are laid into a stream with noise of `noise` steps of int16; page and board hear the same sound. `words`
+    words are taught with `shots` takes each by one of `speakers` speakers; `same_voice` and `other_voice` are the
+    accuracies of the board, `page_same` and `page_other` those of the page's extractor. `different` predictions of both voices
+    differ from the page's; `tests` are those of the same voice. For clips the board has no word finder: both are the page's
+    extractor on seconds that Python cut at the word.
     """
 
     front_end: str
@@ -66,7 +65,8 @@ class VoiceAccuracy:
         """What was measured, for a footnote to all front ends."""
         return (
             f"{self.words} words, {self.shots} take each, {self.speakers} speakers of AudioMNIST, as the board hears "
-            "them in the noise of a common microphone; for clips, the page's extractor on seconds that Python cut at the word"
+            "them in the noise of a common microphone; for clips, the page's extractor on seconds that Python cut "
+            "at the word"
         )
 
 
