@@ -42,9 +42,9 @@ class VoiceAccuracy:
 
     The takes are laid into a stream with noise of `noise` steps of int16; page and board hear the same sound. `words`
     words are taught with `shots` takes each by one of `speakers` speakers; `same_voice` and `other_voice` are the
-    accuracies of the board, `page_same` and `page_other` those of the page's extractor. `different` predictions of both voices
-    differ from the page's; `tests` are those of the same voice. For clips the board has no word finder: both are the page's
-    extractor on seconds that Python cut at the word.
+    accuracies of the board, `page_same` and `page_other` those of the page's extractor. `different` predictions of
+    both voices differ from the page's; `tests` are those of the same voice. For clips the board has no word finder:
+    both are the page's extractor on seconds that Python cut at the word.
     """
 
     front_end: str
