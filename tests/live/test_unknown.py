@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.hummed_words import take_of
 from tmlcd_core.features.voice import VOICE_EXTRACTORS
-from tmlcd_core.live import LiveSession, unknown
+from tmlcd_core.live import LiveSession
 from tmlcd_core.live.unknown import LARGEST, SPREAD, WEIGHT, largest_distance
 
 VOICES = os.environ.get("TMLCD_VOICES", "")
@@ -30,7 +30,7 @@ def limit_by_hand(extractor: str, taught: list[tuple[str, np.ndarray]]) -> float
         own = [math.dist(x, other) for j, (same, other) in enumerate(taught) if j != i and same == word]
         if own:
             nearest.append(min(own))
-    return (WEIGHT * LARGEST[extractor] + SPREAD * sum(nearest)) / (WEIGHT + len(nearest))
+    return (WEIGHT * LARGEST[extractor] + SPREAD[extractor] * sum(nearest)) / (WEIGHT + len(nearest))
 
 
 @pytest.mark.parametrize("extractor", ["word", "speech"])
@@ -64,7 +64,7 @@ def test_with_one_take_of_each_word_the_limit_is_the_measured_one():
 def test_an_unknown_word_is_learned_only_when_it_is_named(monkeypatch):
     session, rng = taught(2)
     monkeypatch.setitem(LARGEST, "word", 1.0)
-    monkeypatch.setattr(unknown, "SPREAD", 0.01)
+    monkeypatch.setitem(SPREAD, "word", 0.01)
     stored = {name: session.stored(name) for name in session.learners}
     answer = session.say(take_of("high", rng))
     assert answer.unknown

@@ -19,6 +19,7 @@ from pages.shell import computation
 from pages.shell.url_widgets import WORD_JOINER, as_text
 from pages.views.drift_lab import upload as upload_module
 from pages.views.drift_lab.repeat import RUNS, Job
+from pages.views.drift_lab.toolbar import BYTES, MEMORY, OWN
 from pages.views.drift_lab.upload import LIMIT, unpack
 from tmlcd_core.datasets import FeatureCache, UploadBudget
 from tmlcd_core.errors import ConfigError, DataError
@@ -607,6 +608,37 @@ def shown_run(at):
     """The header of the run in the player."""
     packed = at.get("bidi_component")[0].proto.bytes
     return json.loads(packed[4 : 4 + int.from_bytes(packed[:4], "little")])
+
+
+def test_equal_bytes_can_be_chosen_at_once_and_all_learners_keep_to_them():
+    names = ["cit", "active", "hybrid", "tandem", "window", "sam-knn"]
+    at = lab(per_class="150", train="20", learners=names)
+    assert shown_run(at)["panels"][1]["unit"] == "samples"
+    memory = at.selectbox(key=MEMORY)
+    assert not memory.disabled and memory.value == OWN
+    memory.set_value(BYTES).run()
+    assert not at.exception and not at.toast
+    good = at.session_state["lab good"]
+    limit = good.experiment.max_bytes
+    assert limit == 2 * 20 * 16, "the initial samples, of 4 d + 8 bytes"
+    assert f"max_bytes={limit}" in good.experiment.link()
+    axis = shown_run(at)["panels"][1]
+    assert axis["unit"] == "bytes" and axis["alternative"]["unit"] == "samples"
+    used = {name: good.metrics[name].peak_bytes for name in names}
+    assert max(used.values()) <= limit, used
+    assert min(used[name] for name in ("tandem", "window")) > limit - 16, "as many samples as fit"
+    table = figures(good.metrics)
+    row = next(iter(table.values())).index("bytes of T and W, largest")
+    assert [column[row] for column in list(table.values())[1:]] == [f"{used[name]:,}" for name in names]
+
+
+@pytest.mark.parametrize("name", ["sam-knn", "svm"])
+def test_a_learner_without_neighbours_is_inspected_too(name):
+    experiment = replace(SMALL, learners=(name,))
+    stream = experiment.stream()
+    run = experiment.run_stream(stream).learners[name]
+    found = inspect_sample(experiment.learner(name, stream.scenario), stream, 30)
+    assert found.neighbours == () and (found.said == str(stream.y[30])) == run.correct[30]
 
 
 def test_home_plays_a_run_that_its_link_opens_in_the_drift_lab():

@@ -46,9 +46,10 @@ from pages.views.microphone.tab_state import TabState
 from tmlcd_core.datasets import FolderSource
 from tmlcd_core.errors import AudioError, DataError
 from tmlcd_core.features.voice import VOICE_EXTRACTORS, VOICE_RATE, Take, extractors, open_take
-from tmlcd_core.live import MOST_TAKES, LiveSession, LiveSettings, unknown
+from tmlcd_core.live import MOST_TAKES, LiveSession, LiveSettings
 from tmlcd_core.live.drifts import spoken_for
-from tmlcd_core.live.unknown import LARGEST
+from tmlcd_core.live.expectations import MOST_ACCEPTED, expect_unknown, measured_answers
+from tmlcd_core.live.unknown import LARGEST, SPREAD
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = next(page for page in PAGES if page.url == "microphone")
@@ -487,7 +488,7 @@ def test_an_answer_that_was_not_judged_makes_room_for_the_next():
 def only_taught_takes_are_known(monkeypatch):
     for extractor in LARGEST:
         monkeypatch.setitem(LARGEST, extractor, 1e-3)
-    monkeypatch.setattr(unknown, "SPREAD", 0.01)
+        monkeypatch.setitem(SPREAD, extractor, 0.01)
 
 
 def test_an_unknown_word_is_named_or_ignored_and_not_learned_before(only_taught_takes_are_known):
@@ -502,6 +503,18 @@ def test_an_unknown_word_is_named_or_ignored_and_not_learned_before(only_taught_
     press(at, "mic:judge:no")
     assert session.judged == 1 and at.metric[0].value != "unknown"
     assert "the word was “no”" in "".join(markdown.value for markdown in at.markdown)
+
+
+def test_the_page_says_how_often_unknown_words_are_mistaken_where_the_limits_are_missed(only_taught_takes_are_known):
+    at = free(taught())
+    at.selectbox(key="mic:extractor").set_value("word").run()
+    press(at, "mic:ready:yes")
+    rows = {row["extractor"]: row for row in measured_answers()["rows"] if row["takes"] == 3}
+    assert rows["word"]["accepted"] > MOST_ACCEPTED and rows["speech"]["accepted"] <= MOST_ACCEPTED
+    sentence = f"{rows['word']['accepted']:.0%} of other words were not"
+    assert any(sentence in caption.value for caption in at.caption) and sentence in banner(step(at, TEACH))
+    tab_of(at).session.change("speech")
+    assert expect_unknown(tab_of(at).session) == "" and sentence not in banner(at.run())
 
 
 def test_an_unknown_sound_is_not_taken_for_the_word_that_was_asked_for(only_taught_takes_are_known):
@@ -1101,6 +1114,16 @@ def test_the_learner_goes_to_the_stm32_and_is_written_again_when_it_has_changed(
         assert archive.testzip() is None and any(name.endswith("model.c") for name in archive.namelist())
     press(at, "mic:ready:yes")
     assert not any("takes in T" in caption.value for caption in at.caption), "the session is another one now"
+
+
+def test_the_session_becomes_one_html_file_and_is_written_again_when_it_has_changed():
+    at = taught()
+    press(at, "mic:page")
+    text = tab_of(at).page[1].decode()
+    assert "My words: yes, no, up" in text and len(text) < 1_500_000
+    assert any("phones give a file" in caption.value for caption in at.caption)
+    press(at, "mic:ready:yes")
+    assert not any("phones give a file" in caption.value for caption in at.caption), "the session is another one now"
 
 
 # ---------------------------------------------------------------- small classes, one task each

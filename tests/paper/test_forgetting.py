@@ -19,13 +19,13 @@ from tmlcd_core.paper.forgetting import (
     Forgetting,
     ForgettingCase,
     forgetting_sentence,
-    gain_of,
     hurts_up_to,
     pays_from,
     split_rows,
     study_forgetting,
     title,
 )
+from tmlcd_core.paper.study import gain_of
 from tmlcd_core.viz.forgetting import COLUMNS, ROWS, interactive_study, printed_study, study_in_words
 
 ROOT = Path(__file__).resolve().parents[2]

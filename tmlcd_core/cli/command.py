@@ -26,6 +26,7 @@ from tmlcd_core.progress import fresh_line
 
 DONE, FAULT, BAD_INPUT = 0, 1, 2
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+SHARED = ("command", "study_options")  # modules of this package that are no commands
 # The console script `tmlcd` exists only where the package is installed.
 PROGRAM = "tmlcd" if Path(sys.argv[0]).stem == "tmlcd" else "python -m tmlcd_core"
 
@@ -160,7 +161,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog=PROGRAM, description="Tiny machine learning for concept drift.")
     parser.add_argument("--version", action="version", version=f"tmlcd {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in sorted(m.name for m in pkgutil.iter_modules(cli.__path__) if m.name != "command"):
+    for module in sorted(m.name for m in pkgutil.iter_modules(cli.__path__) if m.name not in SHARED):
         importlib.import_module(f"tmlcd_core.cli.{module}").register(commands)
     return parser
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from tmlcd_core.cli.command import Report, add_command
+from tmlcd_core.cli.live_drifts import add_options, check_seed, names_of, write_rows
 from tmlcd_core.progress import terminal_bar
 
 DRAWS = 20
@@ -20,37 +20,26 @@ def register(commands: Any) -> None:
         "measure unknown words, the calibration of “% sure” and odd takes, on a folder of recorded words",
         _measure,
     )
-    parser.add_argument(
-        "--data",
-        type=Path,
-        required=True,
-        metavar="FOLDER",
-        help="one folder per word, or files word_speaker_take.wav as in the Free Spoken Digit Dataset and AudioMNIST",
-    )
+    add_options(parser, "live_answers.json")
     parser.add_argument("--draws", type=int, default=DRAWS, help="random draws per speaker (%(default)s)")
-    parser.add_argument("--extractors", metavar="A,B,…", help="names of the extractors (default: word,speech)")
     parser.add_argument("--speakers", metavar="A,B,…", help="names of the speakers (default: all)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the draws (%(default)s)")
 
 
 def _measure(options: argparse.Namespace) -> Report:
     from dataclasses import asdict
 
-    from tmlcd_core.cli.live_drifts import names_of
     from tmlcd_core.cli.run import aligned_columns
-    from tmlcd_core.errors import ConfigError
     from tmlcd_core.live.answer_trials import ANSWERING, measure_answers
 
-    if options.seed < 0:
-        raise ConfigError(f"--seed is {options.seed}; give 0 or more")
     table = measure_answers(
         options.data,
         options.draws,
-        options.seed,
+        check_seed(options.seed),
         names_of(options.extractors, ANSWERING),
         names_of(options.speakers, ()),
         terminal_bar(),
     )
+    write_rows(options.out, asdict(table))
     rows = [["extractor", "takes", "taught refused", "untaught accepted", "calibration", "odd found", "false flags"]]
     for row in table.rows:
         odd = ["-" if share is None else f"{share:.1%}" for share in (row.odd_found, row.odd_false)]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.experiments.labels import FULL, Supervision, Teacher
 from tmlcd_core.experiments.runs import Follower
-from tmlcd_core.learners import StreamLearner, Tandem
+from tmlcd_core.learners import StreamLearner
+from tmlcd_core.learners.comparison_learner import ComparisonLearner
 from tmlcd_core.streams.scenario import Origin
 from tmlcd_core.streams.stream import Stream
 
@@ -36,7 +37,7 @@ class Inspection:
 
     `said` is the prediction, `size` is |T|, `neighbours` are the samples that voted, nearest first, and `voters` their
     positions in T. `labels` are the labels of T, shape (size,); `plane` is T, shape (size, 2), or None if the features
-    are not two-dimensional.
+    are not two-dimensional. A learner that does not vote by neighbours has none, and no labels.
     """
 
     said: str
@@ -48,7 +49,11 @@ class Inspection:
 
 
 def inspect_sample(
-    model: StreamLearner | Tandem, stream: Stream, sample: int, supervision: Supervision = FULL, seed: int = 0
+    model: StreamLearner | ComparisonLearner,
+    stream: Stream,
+    sample: int,
+    supervision: Supervision = FULL,
+    seed: int = 0,
 ) -> Inspection:
     """Run an unfitted learner up to one sample; return its prediction, training set and neighbours as an `Inspection`.
 
@@ -77,6 +82,8 @@ def inspect_sample(
         labels = teacher.labels(stream.y).astype(object)
         labels[sample:] = None
         said = model.fit(stream.X0, stream.y0).run(stream.X, labels).predictions[sample]
+    if not hasattr(model, "neighbours"):
+        return Inspection(str(said), len(model), (), (), np.empty(0, str), None)
     asked = model.neighbours(stream.X[sample : sample + 1])
     stored = model.stored_
     first = {row.tobytes(): i for i, row in enumerate(model.as_stored(stream.X0))}

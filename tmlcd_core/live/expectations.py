@@ -1,4 +1,4 @@
-"""What to expect from a drift of a live session: rates of alarms that were measured with recorded voices."""
+"""What to expect from a drift and from unknown words: rates that were measured with recorded voices."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tmlcd_core.live.session import LiveSession
 
 FILE = PLACE / "live_drifts.json"  # written by `tmlcd live-drifts`
+ANSWERS_FILE = PLACE / "live_answers.json"  # written by `tmlcd live-answers`
+MOST_REFUSED, MOST_ACCEPTED = 0.05, 0.02  # of the taught words, and of others: above it the page warns
 UNLIKELY, LIKELY = 0.2, 0.5  # share of sessions with an alarm below which none, and from which on one is expected
 CYCLE = ("first", "second", "third")  # keys of the words that change places
 CONTRADICTS = "a new word contradicts nothing that was learned, and one error is enough to learn it"
@@ -26,6 +28,30 @@ FEW_ERRORS = "too few answers are wrong, and a learner that learns from every er
 def measured() -> dict[str, Any]:
     """Return the shipped table of `tmlcd live-drifts`: its settings, and `rows` by drift, extractor and takes."""
     return json.loads(FILE.read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=1)
+def measured_answers() -> dict[str, Any]:
+    """Return the shipped table of `tmlcd live-answers`: its settings, and `rows` by extractor and takes."""
+    return json.loads(ANSWERS_FILE.read_text(encoding="utf-8"))
+
+
+def expect_unknown(session: LiveSession) -> str:
+    """Return a warning if the session's extractor often mistakes known and unknown words, else an empty text."""
+    rows = [row for row in measured_answers()["rows"] if row["extractor"] == session.extractor]
+    takes = min(session.counts().values())
+    fewer = [row for row in rows if row["takes"] <= takes]
+    if not fewer or (fewer[-1]["refused"] <= MOST_REFUSED and fewer[-1]["accepted"] <= MOST_ACCEPTED):
+        return ""
+    row = fewer[-1]
+    text = (
+        f"With the extractor “{session.voice.title}” and {row['takes']} take{'s' * (row['takes'] > 1)} of each word, "
+    )
+    text += (
+        f"{row['refused']:.0%} of the taught words were answered with “unknown”, and {row['accepted']:.0%} of other "
+    )
+    text += "words were not (measured with recorded voices)."
+    return text + (" Teach more takes." if row is not rows[-1] else "")
 
 
 def drift_name(event: dict[str, Any]) -> str:

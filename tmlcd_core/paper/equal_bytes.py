@@ -6,8 +6,8 @@ without a limit on some of the streams, and their memory is river's own estimate
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.experiments import Experiment, Results, sweep
 from tmlcd_core.knn.storage import sample_bytes
-from tmlcd_core.paper.forgetting import Gain, gain_of
+from tmlcd_core.paper.study import Gain, Study, gain_of, require_pairs
 from tmlcd_core.progress import Progress, silent
 
 DATA = ("speech", "digits", "points")
@@ -68,7 +68,7 @@ class BytesCase:
     Parameters
     ----------
     data, budget, scenario : str
-        Name of the data; a key of `BUDGETS`, empty for a learner without a limit; a key of `SCENARIOS`.
+        Name of the data or folder; a key of `BUDGETS`, empty for a learner without a limit; a key of `SCENARIOS`.
     classes : int
         λ.
     learner : str
@@ -120,29 +120,15 @@ class Loss:
     gain: Gain
 
 
-@dataclass(frozen=True)
-class EqualBytes:
+class EqualBytes(Study[BytesCase]):
     """Result of the study: number of draws for each λ, and the cases."""
 
-    runs: int
-    cases: tuple[BytesCase, ...]
+    CASE, COMMAND = BytesCase, "equal-bytes"
 
     @property
     def data(self) -> list[str]:
         """Names of the data."""
         return list(dict.fromkeys(case.data for case in self.cases))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as JSON values; `from_json` reads them."""
-        return {"runs": self.runs, "cases": [asdict(case) for case in self.cases]}
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> EqualBytes:
-        """Return the result of values made by `to_json`; a `DataError` for other values."""
-        try:
-            return cls(int(found["runs"]), tuple(BytesCase(**case) for case in found["cases"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"this is not a result of `tmlcd equal-bytes` ({error}): run the command again") from error
 
     def draws(
         self, data: str, budget: str, learner: str, measure: str = "accuracy", scenario: str = ""
@@ -221,7 +207,7 @@ def sentence(study: EqualBytes) -> str:
     worst = losses[0]
     return (
         f"{text} In single scenarios it clearly loses {len(losses)} comparisons; the largest loss is "
-        f"{-worst.gain.mean:.3f} to {worst.learner} ({Path(worst.data).name}, {worst.scenario}, budget {worst.budget}, "
+        f"{-worst.gain.mean:.3f} to {worst.learner} ({worst.data}, {worst.scenario}, budget {worst.budget}, "
         f"{MEASURES[worst.measure]})."
     )
 
@@ -235,8 +221,7 @@ def rows(study: EqualBytes, data: str, budget: str) -> list[list[str]]:
     own = max(c.bytes for c in study.cases if (c.data, c.budget, c.learner) == (data, budget, TANDEM))
     found = [[TANDEM, f"{own:,}", f"{ours[0]:.3f}", f"{ours[1]:.3f}", "", "", ""]]
     for one in study.comparisons(data, budget):
-        difference = f"{one.gain.mean:+.3f} [{one.gain.low:+.3f}, {one.gain.high:+.3f}]"
-        cells = [f"{one.bytes:,}", f"{one.accuracy:.3f}", f"{one.soon:.3f}", difference, f"{one.p:.2g}"]
+        cells = [f"{one.bytes:,}", f"{one.accuracy:.3f}", f"{one.soon:.3f}", str(one.gain), f"{one.p:.2g}"]
         found.append([one.learner, *cells, f"{one.won} of {one.pairs}"])
     return found
 
@@ -247,12 +232,9 @@ LOSS_HEAD = ("data", "budget", "scenario", "measured over", "learner", "Tandem �
 def loss_rows(study: EqualBytes) -> list[list[str]]:
     """Return the losses of Tandem in the columns of `LOSS_HEAD`, the largest first."""
     return [
-        [
-            Path(one.data).name, one.budget, one.scenario, MEASURES[one.measure], one.learner,
-            f"{one.gain.mean:+.3f} [{one.gain.low:+.3f}, {one.gain.high:+.3f}]",
-        ]
+        [one.data, one.budget, one.scenario, MEASURES[one.measure], one.learner, str(one.gain)]
         for one in study.losses()
-    ]  # fmt: skip
+    ]
 
 
 def _wilcoxon(differences: NDArray[np.float64]) -> float:
@@ -318,15 +300,17 @@ def study_equal_bytes(
     -------
     EqualBytes
     """
-    if runs < 2:
-        raise ConfigError(f"runs={runs}: the intervals need at least 2 runs")
-    planned = [one for name in dict.fromkeys(data) for one in _planned(name, runs, river, classes)]
+    require_pairs(runs)
+    names = {name: Path(name).name for name in data}  # a result does not say where a folder is
+    if len(set(names.values())) < len(names):
+        raise ConfigError(f"two folders have the same name: {', '.join(names)}; rename one of them")
+    planned = [one for name in names for one in _planned(name, runs, river, classes)]
     if len({experiment.base for *_, experiment in planned}) < len(planned):
         raise ConfigError(f"runs={runs}: the data have too few classes for so many different draws; use fewer runs")
     results = sweep([experiment for *_, experiment in planned], None, folder, jobs, progress=progress)
     found: dict[tuple, BytesCase] = {}
     for budget, scenario, number, experiment in planned:
-        _add(found, (experiment.data, budget, scenario, number), experiment, results)
+        _add(found, (names[experiment.data], budget, scenario, number), experiment, results)
     return EqualBytes(runs, tuple(found.values()))
 
 

@@ -13,8 +13,8 @@ The classes are drawn at random in every run, so m/λ is the expected share of T
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tmlcd_core.detectors import calibrate_threshold
-from tmlcd_core.errors import ConfigError, DataError
+from tmlcd_core.errors import DataError
 from tmlcd_core.experiments import Experiment, Results, sweep
 from tmlcd_core.experiments.runs import LearnerRun
 from tmlcd_core.learners import settings_of
+from tmlcd_core.paper.study import Gain, Study, gain_of, require_pairs
 from tmlcd_core.progress import Progress, silent
 
 DATA = ("speech", "digits")
@@ -47,33 +48,6 @@ SPLIT = {
     "perfect alarm": ("known-change", "cit-bounded"),
 }
 FORGETTING = ("alarm", "perfect alarm")  # parts of the picture: what forgetting adds at equal memory
-RESAMPLES, LEVEL, SEED = 4000, 0.95, 0  # of the bootstrap
-
-
-@dataclass(frozen=True)
-class Gain:
-    """Mean of paired differences over runs, with its 95 % bootstrap interval."""
-
-    mean: float
-    low: float
-    high: float
-
-    @property
-    def sign(self) -> int:
-        """1 or -1 if the interval lies above or below 0, else 0."""
-        return int(self.low > 0) - int(self.high < 0)
-
-
-def gain_of(differences: Sequence[float] | NDArray[np.float64]) -> Gain:
-    """Return the mean of differences, shape (runs,), and the percentile bootstrap interval of the mean.
-
-    >>> gain_of([0.02, 0.04, 0.03, 0.03]).sign
-    1
-    """
-    values = np.asarray(differences, np.float64)
-    drawn = np.random.default_rng(SEED).integers(0, len(values), (RESAMPLES, len(values)))
-    low, high = np.quantile(values[drawn].mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Gain(float(values.mean()), float(low), float(high))
 
 
 @dataclass(frozen=True)
@@ -120,28 +94,14 @@ class ForgettingCase:
         return gain_of(self.differences(part))
 
 
-@dataclass(frozen=True)
-class Forgetting:
+class Forgetting(Study[ForgettingCase]):
     """Result of the study: number of runs, and the cases."""
 
-    runs: int
-    cases: tuple[ForgettingCase, ...]
+    CASE, COMMAND = ForgettingCase, "forgetting"
 
     def of(self, kind: str) -> list[ForgettingCase]:
         """Return the cases of a kind of change, by share."""
         return sorted((case for case in self.cases if case.kind == kind), key=lambda case: case.share)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as JSON values; `from_json` reads them."""
-        return {"runs": self.runs, "cases": [asdict(case) for case in self.cases]}
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Forgetting:
-        """Return the result of values made by `to_json`; a `DataError` for other values."""
-        try:
-            return cls(int(found["runs"]), tuple(ForgettingCase(**case) for case in found["cases"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"this is not a result of `tmlcd forgetting` ({error}): run the command again") from error
 
 
 # -- what the numbers say --------------------------------------------------------------------------------------------
@@ -218,9 +178,8 @@ def split_rows(study: Forgetting) -> list[list[Any]]:
     for case in study.cases:
         name = named_change(case)
         if name:
-            gains = [case.gain(part) for part in SPLIT]
-            cells = [f"{one.mean:+.3f} [{one.low:+.3f}, {one.high:+.3f}]" for one in gains]
-            rows.append([case.data, case.classes, name, *cells, f"{case.threshold:g}"])
+            gains = [str(case.gain(part)) for part in SPLIT]
+            rows.append([case.data, case.classes, name, *gains, f"{case.threshold:g}"])
     return rows
 
 
@@ -270,8 +229,7 @@ def study_forgetting(
     -------
     Forgetting
     """
-    if runs < 2:
-        raise ConfigError(f"runs={runs}: the intervals need at least 2 runs")
+    require_pairs(runs)
     calm = [
         Experiment(name, number, drift=NO_CHANGE, learners=CALM, runs=runs)
         for name in dict.fromkeys(data)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tmlcd_core.optional_packages import require
-from tmlcd_core.paper.forgetting import OWN, PERFECT, Forgetting, ForgettingCase, Gain, title
+from tmlcd_core.paper.forgetting import OWN, PERFECT, Forgetting, ForgettingCase, title
+from tmlcd_core.paper.study import Gain
 from tmlcd_core.viz.palette import BLUE, GREEN, GREY, PURPLE, VERMILLION
 from tmlcd_core.viz.plotly_json import Part, axis, axis_key, heading, on_axes, plotly_figure
 

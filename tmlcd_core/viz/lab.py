@@ -65,8 +65,12 @@ def run_of(
     threshold: float,
     tested: Collection[str] = (),
     picture: Picture | None = None,
+    in_bytes: bool = False,
 ) -> PlayerRun:
-    """Return the charts of one run for the player; `tested` as in `PlayerRun.from_traces`."""
+    """Return the charts of one run for the player; `tested` as in `PlayerRun.from_traces`.
+
+    With `in_bytes` the chart of the memory shows bytes first, and samples when the visitor switches.
+    """
     shown = PlayerRun.from_traces(
         title,
         traces,
@@ -86,12 +90,16 @@ def run_of(
     accuracy = replace(accuracy, title=_accuracy_title(taps), curves=curves)
     used = {name: trace.memory.over_time(trace.sizes) for name, trace in traces.items() if trace.memory is not None}
     if used:
-        memory = replace(memory, alternative=_in_bytes(used))
+        memory = _with_bytes(memory, Panel(*BYTES_PANEL, used, digits=0, strip=True, unit="bytes"), in_bytes)
     return replace(shown, panels=(accuracy, memory, statistic))
 
 
-def _in_bytes(used: Mapping[str, NDArray]) -> Panel:
-    return Panel("Memory in bytes: T and window W", "bytes", used, digits=0, strip=True, unit="bytes")
+BYTES_PANEL = ("Memory in bytes: T and window W", "bytes")  # title and name of the value
+
+
+def _with_bytes(samples: Panel, in_bytes: Panel, bytes_first: bool) -> Panel:
+    """The memory in samples with that in bytes as its alternative, or the other way round."""
+    return replace(in_bytes, alternative=samples) if bytes_first else replace(samples, alternative=in_bytes)
 
 
 def picture_of(
@@ -201,8 +209,11 @@ def run_in_words(stream: Stream, traces: Mapping[str, Trace]) -> str:
     return " ".join(parts)
 
 
-def bands_of(title: str, runs: Sequence[Run], threshold: float) -> PlayerRun:
-    """Return the charts of the mean of several runs for the player, with bands of one standard deviation."""
+def bands_of(title: str, runs: Sequence[Run], threshold: float, in_bytes: bool = False) -> PlayerRun:
+    """Return the charts of the mean of several runs for the player, with bands of one standard deviation.
+
+    `in_bytes` as in `run_of`.
+    """
     names = tuple(runs[0].learners)
     length = min(run.scenario.length for run in runs)
     known = runs[0].scenario.known_changes
@@ -226,14 +237,13 @@ def bands_of(title: str, runs: Sequence[Run], threshold: float) -> PlayerRun:
     memory = panel("Memory: samples in T", "|T|", lambda run: run.sizes, digits=0, strip=True, unit="samples")
     if all(run.learners[name].memory is not None for run in runs for name in names):
         used = panel(
-            "Memory in bytes: T and window W",
-            "bytes",
+            *BYTES_PANEL,
             lambda run: run.memory.over_time(run.sizes),  # type: ignore[union-attr]
             digits=0,
             strip=True,
             unit="bytes",
         )
-        memory = replace(memory, alternative=used)
+        memory = _with_bytes(memory, used, in_bytes)
     panels = (
         panel(_accuracy_title(taps), "accuracy", lambda run: accuracy_curve(run.correct, taps), low=None, high=1.0),
         memory,

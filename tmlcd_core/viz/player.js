@@ -866,10 +866,11 @@ class Player {
     run.learners.forEach((learner, l) => {
       const { value, memory, kept } = this.cards[l];
       set(value, valueText(run.panels[0], l, index));
-      const [second] = run.panels.filter(({ unit }) => unit === "samples");
-      const size = second ? valueText(second, l, index) : DASH;
-      const bytes = second?.alternative ? valueText(second.alternative, l, index) : DASH;
-      set(memory, size === DASH ? "" : `${size}${this.root.classList.contains("compact") ? "" : " samples"}${bytes === DASH ? "" : ` · ${bytes}`}`);
+      const memories = run.panels.flatMap((one) => [one, one.alternative ?? []].flat()).filter(({ unit }) => unit);
+      const second = memories.find(({ unit }) => unit === "samples");
+      const compact = this.root.classList.contains("compact");
+      const texts = memories.map((one) => [valueText(one, l, index), one === second && !compact ? " samples" : ""]);
+      set(memory, texts.filter(([text]) => text !== DASH).map((text) => text.join("")).join(" · "));
       const link = run.links?.memory?.[learner.key];
       if (link) {
         memory.href = link.replace("{size}", Math.round(second.curves[l][index]));

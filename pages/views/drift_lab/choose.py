@@ -269,7 +269,7 @@ def _expert(asked: Asked) -> None:
         hint = "Labels, memory limits, neighbours and the change-detection test."
         if not checked(st.toggle, "Expert settings", False, key="expert", help=hint):
             st.html(HIDE_EXPERT)
-            if used := [name for name in EXPERT if st.query_params.get_all(name)]:
+            if used := [name for name in EXPERT if name != "max_bytes" and st.query_params.get_all(name)]:
                 st.caption(f"This run uses expert settings: {', '.join(used)}.")
 
 

@@ -67,7 +67,8 @@ def charts_of(found: LabRun, title: str) -> PlayerRun:
     """Return the charts of a run, with its picture."""
     stream, traces = found.stream, found.traces
     picture = picture_of(stream, traces, found.settings, found.feature_pool.kind != "vector")
-    return run_of(title, stream, traces, threshold_of(found), found.tested, picture)
+    in_bytes = found.experiment.max_bytes is not None
+    return run_of(title, stream, traces, threshold_of(found), found.tested, picture, in_bytes)
 
 
 def threshold_of(found: LabRun) -> float:

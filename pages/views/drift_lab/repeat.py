@@ -108,7 +108,8 @@ def work(title: str, threshold: float) -> None:
         drop()
         st.rerun()
     if len(job.runs) == RUNS:
-        shown = bands_of(f"{title}, average of {RUNS} runs", job.runs, threshold)
+        in_bytes = job.experiment.max_bytes is not None
+        shown = bands_of(f"{title}, average of {RUNS} runs", job.runs, threshold, in_bytes)
         summary = {
             name: summarise([run.learners[name].metrics for run in job.runs]) for name in job.experiment.learner_names
         }

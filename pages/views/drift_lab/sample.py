@@ -100,6 +100,9 @@ def opinion(found: LabRun, sample: int, name: str, view: Inspection, label: str)
     word = as_text(view.said)
     st.markdown(f"{icon} **{name}** predicted “{word}”" + ("" if right else f" instead of “{as_text(label)}”"))
     near = view.neighbours[:SHOWN]
+    if not near:
+        st.caption("This learner does not vote by nearest neighbours.")
+        return
     st.caption(f"{len(view.neighbours)} of {view.size} stored samples voted. The {len(near)} nearest:")
     in_plane = view.plane is not None
     media = [None if in_plane else found.feature_pool.medium(one.origin, one.index) for one in near]

@@ -125,14 +125,15 @@ def memory_choice() -> None:
     bounded = state.get("window") and state.get("window") == state.get("p")
     state[MEMORY] = BYTES if state.get("max_bytes") else SAMPLES if bounded else OWN
     st.selectbox(
-        "Memory", [OWN, SAMPLES, BYTES], key=MEMORY, on_change=_set_memory, disabled=GOOD not in st.session_state,
+        "Memory", [OWN, SAMPLES, BYTES], key=MEMORY, on_change=_set_memory,
         help="Compare the learners at the same number of stored samples, or at the same bytes.",
     )  # fmt: skip
 
 
 def _set_memory() -> None:
     good: LabRun | None = st.session_state.get(GOOD)
-    if good is None:
+    if good is None:  # the first run is not finished
+        st.toast("Choose the memory again as soon as the charts are shown.")
         return
     samples, wanted = good.scenario.initial, st.session_state[MEMORY]
     limit = samples if wanted == SAMPLES else None

@@ -14,6 +14,7 @@ from pages.views.microphone.steps import teach as teaching
 from pages.views.microphone.tab_address import STEP, current_tab, open_newer, save_tab
 from pages.views.microphone.tab_state import TabState
 from tmlcd_core.live import warm_up
+from tmlcd_core.live.expectations import expect_unknown
 from tmlcd_core.viz.palette import styles
 
 TEACH, SAY, CHANGE = "1 Teach", "2 Say", "3 Change"
@@ -142,7 +143,8 @@ def advice(tab: TabState, step: str) -> tuple[str, str]:
     if teach is not None:
         return f"**Next:** {as_text(teach)}.", TEACH
     if step == TEACH:
-        return "**Ready.** Every word has enough takes. Go on, or record more.", SAY
+        ready = f"**Ready.** Every word has enough takes. Go on, or record more. {as_text(expect_unknown(tab.session))}"
+        return ready.rstrip(), SAY
     if tab.say.awaits_judgement and tab.say.answer is not None and tab.say.answer.unknown:
         again = "say it again" if tab.say.prompting else "say the next one"
         return f"**Next:** select the word that you said, or {again}.", step

@@ -13,6 +13,7 @@ from pages.views.microphone.sources import show_messages
 from pages.views.microphone.tab_state import TabState
 from pages.views.microphone.thumbnails import card
 from tmlcd_core.live import Answer, Outcome
+from tmlcd_core.live.expectations import expect_unknown
 from tmlcd_core.viz.live import curves_in_words, live_figure
 from tmlcd_core.viz.palette import styles
 
@@ -56,6 +57,8 @@ def answer(tab: TabState) -> None:
             st.metric("Not one of the taught words", "unknown")
             nearest = as_text(nearest_word(given))
             st.markdown(f"Nothing was learned. The nearest word is “{nearest}”. **It was …**")
+            if warning := expect_unknown(tab.session):
+                st.caption(as_text(warning))
         else:
             predictions(given, outcome)
             st.markdown("**What did you say?**" if outcome is None else verdict(outcome))
