@@ -8,6 +8,7 @@ from pages.views.lessons.own import make_lesson
 from pages.views.lessons.panel import lesson_panel
 from pages.views.stm32.board_in_the_loop import show_board_in_the_loop
 from pages.views.stm32.choose import choose_boards, choose_configuration, presets
+from tmlcd_core.live.example import example_session
 from tmlcd_core.mcu import (
     BOARDS,
     CASES,
@@ -25,6 +26,7 @@ from tmlcd_core.mcu.board_choices import board_choices
 from tmlcd_core.mcu.example import export_example
 from tmlcd_core.progress import silent
 from tmlcd_core.viz import mcu as viz
+from tmlcd_core.web.words_page import words_page
 
 PRINTED = {
     PAPER_CONFIGURATIONS[0]: "This is the paper's Table 2 (a), to the byte.",
@@ -33,6 +35,7 @@ PRINTED = {
     FULL_RATE_F401: "The paper lowers the sampling rate to fit the STM32F401. With the streamed layout and one byte "
     "per feature, the full rate fits.",
 }  # fmt: skip
+WEB_PAGE = "The firmware in one HTML file: it hears words in your browser, answers and learns, without a server."
 CASE_NAMES = {f"{case.board.upper()}: {case.name}": case for case in CASES}
 CONFIG = {"displaylogo": False, "displayModeBar": False}
 
@@ -43,6 +46,13 @@ def project(configuration: FirmwareConfiguration, target: Board) -> tuple[bytes,
     with one_at_a_time("a C project", silent) as tell:
         firmware, about = export_example(configuration, target, tell)
     return firmware.zip(), f"Fitted on {about}. {firmware.in_words()}."
+
+
+@st.cache_data(max_entries=8, show_spinner="Writing a page that hears four words …")
+def example_page(target: Board) -> bytes:
+    """Return the shipped words in one HTML file, with the code of the board."""
+    with one_at_a_time("a web page", silent):
+        return words_page(example_session(), target, front_end="word").encode()
 
 
 # The functions below depend only on their arguments, so Streamlit replays their elements from its cache. `text` is the
@@ -146,12 +156,19 @@ def show() -> None:
         chosen = boards[names.index(checked(st.selectbox, "Board", names, key="target", width=200))]
         if st.button("Create C project", icon=":material/memory:"):
             st.session_state["stm32:wanted"] = (c, chosen)
+        if st.button("Create web page", icon=":material/smartphone:", help=WEB_PAGE):
+            st.session_state["stm32:page"] = chosen
     with faults_as_messages():
         if st.session_state.get("stm32:wanted") == (c, chosen):
             archive, about = project(c, chosen)
             st.download_button(f"tmlcd-{chosen.name}.zip, {len(archive) / 1000:.0f} kB", archive,
                                f"tmlcd-{chosen.name}.zip", "application/zip", icon=":material/download:")  # fmt: skip
             st.caption(f"{about} Its README explains how to test, build, flash and use it.")
+        if st.session_state.get("stm32:page") == chosen:
+            page = example_page(chosen)
+            st.download_button(f"words.html, {len(page) / 1000:.0f} kB", page, "words.html", "text/html",
+                               icon=":material/download:", on_click="ignore")  # fmt: skip
+            st.caption("It knows the four shipped words. For your own words, teach them on the page Microphone.")
     st.subheader("Board in the loop")
     show_board_in_the_loop()
     make_lesson("stm32")

@@ -1,26 +1,39 @@
-"""The WebAssembly module: built from the C sources that are here, byte for byte."""
+"""The WebAssembly modules: built from the C sources that are here, byte for byte."""
 
 import json
 from importlib import resources
 
+import pytest
+
 from tmlcd_core.mcu.wasm import build, module
 
-ABOUT = json.loads(resources.files("tmlcd_core.mcu.wasm").joinpath("learners.json").read_text("utf-8"))
+LARGEST = {"learners": 20_000, "word": 30_000, "speech": 400_000}  # bytes
+CALLED = {
+    "learners": ("tml_open", "tml_set", "tml_hold", "tml_fit", "tml_run", "tml_rows", "tml_labels"),
+    "word_core": ("words_set", "words_grid", "words_hold", "words_hear", "words_predict", "words_observe"),
+}
 
 
-def test_module_is_of_these_sources():
-    message = "the C code has changed: run `python -m tmlcd_core.mcu.wasm.build` and commit learners.wasm and .json"
-    assert ABOUT["sources"] == build.digest_of_sources(), message
+def about(name):
+    return json.loads(resources.files("tmlcd_core.mcu.wasm").joinpath(f"{name}.json").read_text("utf-8"))
 
 
-def test_build_gives_the_same_bytes():
-    assert ABOUT["compiler"] == f"ziglang {build.compiler_version()}", "build it again with the pinned compiler"
-    assert build.build() == module()
+@pytest.mark.parametrize("name", build.MODULES)
+def test_module_is_of_these_sources(name):
+    message = f"the C code has changed: run `python -m tmlcd_core.mcu.wasm.build` and commit {name}.wasm and .json"
+    assert about(name)["sources"] == build.digest_of_sources(name), message
 
 
-def test_module_imports_nothing_and_exports_what_the_page_calls():
-    content = module()
-    assert content[:8] == b"\0asm\1\0\0\0" and len(content) < 20_000
+@pytest.mark.parametrize("name", build.MODULES)
+def test_build_gives_the_same_bytes(name):
+    assert about(name)["compiler"] == f"ziglang {build.compiler_version()}", "build it again with the pinned compiler"
+    assert build.build(name) == module(name)
+
+
+@pytest.mark.parametrize("name", build.MODULES)
+def test_module_imports_nothing_and_exports_what_the_page_calls(name):
+    content = module(name)
+    assert content[:8] == b"\0asm\1\0\0\0" and len(content) < LARGEST[name]
     sections = {}
     place = 8
     while place < len(content):  # a section is its id, its length (LEB128) and its content
@@ -35,6 +48,7 @@ def test_module_imports_nothing_and_exports_what_the_page_calls():
         sections[kind] = content[place : place + size]
         place += size
     assert 2 not in sections, "it imports something"
-    script = resources.files("tmlcd_core.web").joinpath("learners.js").read_text("utf-8")
-    for name in ("tml_open", "tml_set", "tml_hold", "tml_fit", "tml_run", "tml_rows", "tml_labels"):
-        assert name.encode() in sections[7] and f"core.{name}(" in script
+    script = "learners" if name == "learners" else "word_core"
+    text = resources.files("tmlcd_core.web").joinpath(f"{script}.js").read_text("utf-8")
+    for function in CALLED[script]:
+        assert function.encode() in sections[7] and f"core.{function}(" in text

@@ -1132,6 +1132,16 @@ def test_the_learner_goes_to_the_stm32_and_is_written_again_when_it_has_changed(
     assert not any("takes in T" in caption.value for caption in at.caption), "the session is another one now"
 
 
+def test_the_session_becomes_one_html_file_and_is_written_again_when_it_has_changed():
+    at = taught()
+    press(at, "mic:page")
+    text = tab_of(at).page[1].decode()
+    assert "My words: yes, no, up" in text and len(text) < 1_500_000
+    assert any("phones give a file" in caption.value for caption in at.caption)
+    press(at, "mic:ready:yes")
+    assert not any("phones give a file" in caption.value for caption in at.caption), "the session is another one now"
+
+
 # ---------------------------------------------------------------- small classes, one task each
 
 VIEW = ROOT / "pages/views/microphone"

@@ -1,4 +1,4 @@
-"""The `export` command: write a fitted Hybrid Tiny kNN as a C project for a microcontroller."""
+"""The `export` command: write a fitted learner as a C project for a microcontroller, or as a page."""
 
 from __future__ import annotations
 
@@ -12,14 +12,21 @@ from tmlcd_core.errors import ConfigError, DataError, ExportError
 from tmlcd_core.progress import terminal_bar
 
 TRAINING = 100  # clips per word (paper, Sec. 7.3)
+WEB_TAKES = 3  # clips per word of a page without a session
 LARGEST_SESSION = 64 * 2**20  # bytes
 
 
 def register(commands: Any) -> None:
     """Add the command `export`."""
-    parser = add_command(commands, "export", "export a fitted model as a C project for a microcontroller", _export)
+    parser = add_command(commands, "export", "export a fitted model as a C project for a board, or as a page", _export)
     parser.add_argument("--board", default="stm32f401", help="stm32h743, stm32f767 or stm32f401 (%(default)s)")
-    parser.add_argument("--out", type=Path, required=True, help="output folder, or a file that ends in .zip")
+    parser.add_argument("--out", type=Path, help="output folder, or a file that ends in .zip")
+    parser.add_argument(
+        "--web", type=Path, metavar="FILE", help="write one HTML file that listens, answers and learns in a browser"
+    )
+    parser.add_argument(
+        "--all-sounds", action="store_true", help="with --web: include every recording, also if the file gets large"
+    )
     parser.add_argument(
         "--model",
         type=Path,
@@ -67,6 +74,10 @@ def _export(options: argparse.Namespace) -> Report:
 
     find_board(options.board)
     settings = _settings(options)
+    if options.web is not None:
+        return _export_web(options)
+    if options.out is None:
+        raise ConfigError("Give --out FOLDER for a C project, or --web FILE.html for a page")
     if options.model is not None:
         return _export_session(options)
     if options.train < 1:
@@ -108,8 +119,33 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def _export_session(options: argparse.Namespace) -> Report:
-    from tmlcd_core.live import LiveSession, session_project
+def _export_web(options: argparse.Namespace) -> Report:
+    from tmlcd_core.web.one_file import write_page
+    from tmlcd_core.web.words_page import words_page
+
+    if options.out is not None:
+        raise ConfigError("--web writes a page and --out a C project: give one of them")
+    session = _saved_session(options) if options.model is not None else _spoken_session(options)
+    text = words_page(session, options.board, options.learner, options.front_end, options.all_sounds)
+    size = write_page(options.web, text)
+    found = {"web": options.web, "bytes": size, "words": session.words, "takes": len(session.labels())}
+    return Report(found, f"{options.web}: {', '.join(session.words)}, {size / 1000:.0f} kB; open it in a browser")
+
+
+def _spoken_session(options: argparse.Namespace) -> Any:
+    from tmlcd_core.datasets import open_source
+    from tmlcd_core.live.example import taught_session
+
+    source = open_source(options.data, options.classes, progress=terminal_bar())
+    if source.kind != "audio" or source.sample_rate is None:
+        raise DataError(f"{options.data} holds {source.kind}s; export needs sound: choose a source of clips")
+    rate = source.sample_rate
+    takes = range(min(max(1, options.train), WEB_TAKES))
+    return taught_session({word: [(clip, rate) for clip in source.media(word, takes)] for word in options.classes})
+
+
+def _saved_session(options: argparse.Namespace) -> Any:
+    from tmlcd_core.live import LiveSession
 
     try:
         if options.model.stat().st_size > LARGEST_SESSION:
@@ -117,8 +153,14 @@ def _export_session(options: argparse.Namespace) -> Report:
         saved = options.model.read_bytes()
     except OSError as error:
         raise DataError(f"{options.model} cannot be read ({error.strerror}): give a saved session") from error
+    return LiveSession.open(saved)
+
+
+def _export_session(options: argparse.Namespace) -> Report:
+    from tmlcd_core.live import session_project
+
     project = session_project(
-        LiveSession.open(saved),
+        _saved_session(options),
         options.board,
         options.learner,
         options.front_end,

@@ -59,13 +59,13 @@ DRIFT_KEYS: dict[str, tuple[str, ...]] = {
 UNSAFE = re.compile(r'[\\/:*?"<>|\x00-\x1f]')
 
 
-def write_session(session: LiveSession) -> bytes:
-    """Return the bytes of a session file; deterministic."""
+def session_log(session: LiveSession) -> dict[str, Any]:
+    """Return the log of a session file as JSON values."""
     takes = {
         name: {"start": take.start, "stop": take.stop, "remarks": take.remarks, "sha256": take.digest}
         for name, take in session.takes.items()
     }
-    log = {
+    return {
         "format": FORMAT,
         "version": VERSION,
         "words": session.words,
@@ -78,7 +78,11 @@ def write_session(session: LiveSession) -> bytes:
         "events": session.events,
         "takes": takes,
     }
-    text = json.dumps(log, ensure_ascii=False, allow_nan=False).encode()
+
+
+def write_session(session: LiveSession) -> bytes:
+    """Return the bytes of a session file; deterministic."""
+    text = json.dumps(session_log(session), ensure_ascii=False, allow_nan=False).encode()
     files = {LOG: text, DIGEST: hashlib.sha256(text).hexdigest().encode()}
     files |= {f"{SOUNDS}{name}.wav": take.wav() for name, take in session.takes.items()}
     return _zip(files)

@@ -12,6 +12,7 @@ from tmlcd_core.errors import DataError
 from tmlcd_core.features import Extractor
 from tmlcd_core.features.voice import aligned
 from tmlcd_core.knn import TinyKNN
+from tmlcd_core.learners import StreamLearner
 from tmlcd_core.live.session import LiveSession
 from tmlcd_core.live.unknown import largest_distance
 from tmlcd_core.mcu import Board, Firmware, FirmwareConfiguration, export_firmware, find_board, largest_store
@@ -23,7 +24,7 @@ CLIPS = ("paper", "aligned")  # extractors whose front end is the paper's filter
 FALLBACK = "word"  # front end of extractors without C code
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SessionProject:
     """C project of a session's learner, and its decisions compared with those of the page."""
 
@@ -33,6 +34,7 @@ class SessionProject:
     accuracy_page: float  # leave-one-out accuracy with the session's extractor
     different: int  # takes that the board and the page decide differently
     remark: str  # two sentences on the difference
+    model: StreamLearner  # the exported learner
 
     def zip(self) -> bytes:
         """Return the project as a zip."""
@@ -129,7 +131,7 @@ def session_project(
     )
     files = {**firmware.files, "README.md": f"{firmware.files['README.md']}\n## Features\n\n{remark}\n"}
     firmware = replace(firmware, files=files)
-    return SessionProject(firmware, len(model), on_board, on_page, different, remark)
+    return SessionProject(firmware, len(model), on_board, on_page, different, remark, model)
 
 
 def _front_end_in_words(session: LiveSession, front_end: str) -> str:

@@ -75,6 +75,11 @@ def bundle(modules: Mapping[str, str], main: str) -> str:
     return "".join(parts.values())
 
 
+def lean(code: str) -> str:
+    """Return JavaScript without indentation and lines of comment; no string of it may span several lines."""
+    return re.sub(r"^[ \t]+", "", re.sub(r"^[ \t]*//.*\n", "", code, flags=re.M), flags=re.M)
+
+
 def script(name: str) -> str:
     """Return a JavaScript source of this package."""
     return resources.files(__package__).joinpath(f"{name}.js").read_text(encoding="utf-8")

@@ -10,8 +10,9 @@ from pages.views.microphone.tab_address import open_stored, remove_session
 from pages.views.microphone.tab_state import TabState
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.live import LiveSession, session_project
-from tmlcd_core.mcu import BOARDS
+from tmlcd_core.mcu import BOARDS, Board
 from tmlcd_core.viz.palette import styles
+from tmlcd_core.web.words_page import words_page
 
 OPEN = "mic:open"
 FIRST_BOARD = "stm32f401"  # the smallest one, with room for the takes of a session
@@ -88,8 +89,11 @@ def stm32(tab: TabState) -> None:
         "Learner", session.learners, index=len(session.learners) - 1, key="mic:exported",
         format_func=lambda name: looks[name].name, help="Learner to export.",
     )  # fmt: skip
-    st.caption("The board hears words with the page's extractor. The project shows both accuracies.")
+    st.caption(
+        "The board hears words with the page's extractor; so does the web page. The project shows both accuracies."
+    )
     wanted = (tab.handle.seen, board.name, learner)
+    one_page(tab, board, learner)
     if st.button("Create C project for the STM32", key="mic:stm32", icon=":material/memory:", width="stretch"):
         try:
             with st.spinner("Computing the board's features of all takes …"):
@@ -104,3 +108,30 @@ def stm32(tab: TabState) -> None:
             "application/zip", icon=":material/download:", on_click="ignore", width="stretch",
         )  # fmt: skip
         st.caption(f"{project.stored} takes in T. {as_text(project.remark)}")
+
+
+def one_page(tab: TabState, board: Board, learner: str) -> None:
+    """Draw the export of the session as one HTML file; its download is shown until the session changes."""
+    everything = st.checkbox(
+        "With all recordings", key="mic:page:all",
+        help="A larger file that hands the whole session back. Without it, the file has only a few recordings.",
+    )  # fmt: skip
+    wanted = (tab.handle.seen, board.name, learner, everything)
+    if st.button(
+        "Create web page for your phone", key="mic:page", icon=":material/smartphone:", width="stretch",
+        help="One HTML file that listens, answers and learns without a server, with the code of the board.",
+    ):  # fmt: skip
+        try:
+            with st.spinner("Computing the board's features of all takes …"):
+                tab.page = (wanted, words_page(tab.session, board, learner, all_sounds=everything).encode())
+        except TmlcdError as error:
+            st.error(as_text(str(error)), icon=":material/error:")
+    if tab.page is not None and tab.page[0] == wanted:
+        st.download_button(
+            f"words.html, {len(tab.page[1]) / 1000:.0f} kB", tab.page[1], "words.html", "text/html",
+            icon=":material/download:", on_click="ignore", width="stretch",
+        )  # fmt: skip
+        st.caption(
+            "Open it from disk, or put it on a web host with https: phones give a file no microphone. Its saved "
+            "session can be opened above."
+        )

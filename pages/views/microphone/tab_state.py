@@ -32,6 +32,7 @@ class TabState:
     address_runs: int = 0  # runs with the address of this session; the first may be the one that has set it
     refused: str = ""  # why the file in the uploader of sessions cannot be opened
     project: tuple[object, SessionProject] | None = None  # last C project, after the settings it was made with
+    page: tuple[object, bytes] | None = None  # last web page, after the settings it was made with
 
     @classmethod
     def open(cls, stored: StoredSession) -> TabState:

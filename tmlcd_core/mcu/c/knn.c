@@ -101,14 +101,7 @@ static tml_value quantised[TML_FEATURES];
 const tml_value *tml_quantise(const float *x)
 {
     for (uint32_t i = 0; i < TML_FEATURES; i++) {
-        float value = (x[i] - TML_OFFSET) * TML_SCALE;
-        if (!(value > TML_LOWEST)) {
-            value = TML_LOWEST;
-        }
-        if (value > TML_HIGHEST) {
-            value = TML_HIGHEST;
-        }
-        quantised[i] = (tml_value)(value < 0.0f ? value - 0.5f : value + 0.5f);
+        quantised[i] = (tml_value)tml_on_grid(x[i], TML_OFFSET, TML_SCALE, TML_LOWEST, TML_HIGHEST);
     }
     return quantised;
 }

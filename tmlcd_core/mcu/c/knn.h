@@ -39,6 +39,19 @@ static inline const tml_value *tml_row(const tml_store *store, uint32_t place)
     return &store->x[place * TML_FEATURES];
 }
 
+/* Feature x as an integer of T, lowest .. highest. */
+static inline int32_t tml_on_grid(float x, float offset, float scale, float lowest, float highest)
+{
+    float value = (x - offset) * scale;
+    if (!(value > lowest)) {
+        value = lowest;
+    }
+    if (value > highest) {
+        value = highest;
+    }
+    return (int32_t)(value < 0.0f ? value - 0.5f : value + 0.5f);
+}
+
 /* Array index of the i-th oldest sample. */
 uint32_t tml_place(const tml_store *store, uint32_t i);
 

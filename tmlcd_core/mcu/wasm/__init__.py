@@ -3,6 +3,9 @@
 from importlib import resources
 
 
-def module() -> bytes:
-    """Return the WebAssembly module of the learners; `build.py` compiles it from the firmware's sources."""
-    return resources.files(__package__).joinpath("learners.wasm").read_bytes()
+def module(name: str = "learners") -> bytes:
+    """Return a WebAssembly module; `build.py` compiles it from the firmware's sources.
+
+    `learners` takes feature vectors; the name of a front end (`word`, `speech`) is that front end with a learner.
+    """
+    return resources.files(__package__).joinpath(f"{name}.wasm").read_bytes()

@@ -1,7 +1,7 @@
-"""Build of the WebAssembly module from the C core: `python -m tmlcd_core.mcu.wasm.build` writes learners.wasm.
+"""Build of the WebAssembly modules from the C core: `python -m tmlcd_core.mcu.wasm.build` writes NAME.wasm.
 
-The compiler is Zig's, from PyPI (requirements-dev.txt); the same version gives the same bytes. `learners.json` holds
-the compiler's version and a digest of the sources, so that a test notices a change of the C code without a new build.
+The compiler is Zig's, from PyPI (requirements-dev.txt); the same version gives the same bytes. `NAME.json` holds the
+compiler's version and a digest of the sources, so that a test notices a change of the C code without a new build.
 """
 
 from __future__ import annotations
@@ -15,35 +15,38 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from tmlcd_core.mcu.export import GAP_TOLERANCE, LAYOUT_CODES, STORE_CODES, _candidates
+from tmlcd_core.mcu.export import (
+    FRONT_END_CODES,
+    GAP_TOLERANCE,
+    LAYOUT_CODES,
+    STORE_CODES,
+    _array,
+    _candidates,
+)
+from tmlcd_core.mcu.front_ends import FRONT_ENDS, LISTENING, SHARED_SOURCES
 from tmlcd_core.mcu.link import LEARNER_CODES
 
 HERE = Path(__file__).parent
-MODULE = "learners"
-MOST_SAMPLES = 65_535  # in T: counted in 16 bits
+MODULES = ("learners", *FRONT_ENDS)
+MOST_SAMPLES = 65_535  # in T of the module `learners`: counted in 16 bits
 MOST_CLASSES = 64
-C_FILES = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "knn.h", "knn.c", "cusum.h", "cusum.c", "learner.c")
+ROOM_FOR_TAKES = 300  # in T of a front end's module: those of a live session
+LEARNER_FILES = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "knn.h", "knn.c", "cusum.h", "cusum.c", "learner.c")
 FLAGS = (
     "--target=wasm32-freestanding", "-std=c99", "-O3", "-msimd128", "-ffp-contract=off", "-nostdlib",
     "-fno-sanitize=all", "-Wl,--no-entry", "-Wl,--strip-all", "-Wl,-z,stack-size=16384",
 )  # fmt: skip
 
 
-def configuration() -> str:
-    """Return the text of config.h: sizes are variables, all learners are included."""
+def configuration(name: str) -> str:
+    """Return the text of config.h of a module: all learners are included, sizes and settings are set by the page."""
     defines: dict[str, Any] = {
         code: i for codes in (LAYOUT_CODES, STORE_CODES) for i, code in enumerate(codes.values())
     }
-    defines |= {f"TML_{name.upper()}": i for i, name in enumerate(LEARNER_CODES)}
+    defines |= {f"TML_{learner.upper()}": i for i, learner in enumerate(LEARNER_CODES)}
     defines |= {
-        "TML_SIZED_LATER": 1,
-        "TML_FEATURES": "tml_features",
-        "TML_CAPACITY": "tml_capacity",
-        "TML_ROOM": MOST_SAMPLES,
-        "TML_MAX_SIZE": MOST_SAMPLES,
         "TML_CLASSES": MOST_CLASSES,
         "TML_INITIAL": 0,
-        "TML_AUDIO": 0,
         "TML_LAYOUT": "TML_STREAMED",
         "TML_STORE": "TML_FLOAT32",
         "TML_LEARNER": "TML_HYBRID",
@@ -56,33 +59,64 @@ def configuration() -> str:
         "TML_WARMUP": 100,
         "TML_CANDIDATES": len(_candidates()),
         "TML_GAP": (0.03 - GAP_TOLERANCE).hex(),
-        "TML_MARGIN": (1e-3).hex(),
         "TML_DOWN": 1,
-        "TML_BINOMIAL": 0,
         "TML_LOGARITHM": 0.5,
         "TML_CONDENSE": 1,
     }
-    lines = [f"#define {name} {value}" for name, value in defines.items()]
-    return "\n".join(["#include <stdint.h>", *lines, "extern uint32_t tml_features, tml_capacity;", ""])
+    later = "extern uint32_t tml_features, tml_capacity;"
+    if name == "learners":
+        defines |= {
+            "TML_SIZED_LATER": 1,
+            "TML_FEATURES": "tml_features",
+            "TML_CAPACITY": "tml_capacity",
+            "TML_ROOM": MOST_SAMPLES,
+            "TML_MAX_SIZE": MOST_SAMPLES,
+            "TML_AUDIO": 0,
+            "TML_MARGIN": (1e-3).hex(),
+            "TML_BINOMIAL": 0,
+        }
+    else:
+        later = "extern double tml_margin, tml_farthest;"
+        defines |= {code: i for i, code in enumerate(FRONT_END_CODES.values())}
+        defines |= {
+            "TML_FEATURES": FRONT_ENDS[name].n_features,
+            "TML_CAPACITY": ROOM_FOR_TAKES,
+            "TML_MAX_SIZE": ROOM_FOR_TAKES,
+            "TML_AUDIO": 1,
+            "TML_MARGIN": "tml_margin",
+            "TML_LIMITED": 1,
+            "TML_FARTHEST": "tml_farthest",
+            "TML_BINOMIAL": 1,  # as in a live session
+            "TML_FRONT_END": FRONT_END_CODES[name],
+        }
+        defines |= {f"TML_{key.upper()}": value for key, value in LISTENING.items()}
+        defines |= dict(FRONT_ENDS[name].defines())
+    lines = [f"#define {key} {value}" for key, value in defines.items()]
+    return "\n".join(["#include <stdint.h>", *lines, later, ""])
 
 
-def constants() -> str:
-    """Return the text of model.c: the candidate accuracies."""
+def constants(name: str) -> str:
+    """Return the text of model.c of a module: the candidate accuracies, and the tables of its front end."""
     grid = ",\n".join(float(value).hex() for value in _candidates())
-    return f'#include "model.h"\nconst double tml_candidates[TML_CANDIDATES] = {{\n{grid}\n}};\n'
+    parts = [f'#include "model.h"\nconst double tml_candidates[TML_CANDIDATES] = {{\n{grid}\n}};\n']
+    if name in FRONT_ENDS:
+        parts += [_array(t.declaration, t.values, t.floating) for t in FRONT_ENDS[name].tables()]
+    return "\n".join(parts)
 
 
-def sources() -> dict[str, str]:
-    """Return all files that the module is compiled from, by name."""
+def sources(name: str) -> dict[str, str]:
+    """Return all files that a module is compiled from, by file name."""
     core = resources.files("tmlcd_core.mcu").joinpath("c")
-    found = {name: core.joinpath(name).read_text(encoding="utf-8") for name in C_FILES}
-    found |= {f"{MODULE}.c": (HERE / f"{MODULE}.c").read_text(encoding="utf-8")}
-    return found | {"config.h": configuration(), "model.c": constants()}
+    own = "learners.c" if name == "learners" else "words.c"
+    files = LEARNER_FILES if name == "learners" else (*LEARNER_FILES, *SHARED_SOURCES, *FRONT_ENDS[name].sources)
+    found = {file: core.joinpath(file).read_text(encoding="utf-8") for file in files}
+    found |= {own: (HERE / own).read_text(encoding="utf-8")}
+    return found | {"config.h": configuration(name), "model.c": constants(name)}
 
 
-def digest_of_sources() -> str:
-    """Return the digest of the sources and of the compiler's options."""
-    text = json.dumps([sources(), FLAGS], sort_keys=True)
+def digest_of_sources(name: str) -> str:
+    """Return the digest of a module's sources and of the compiler's options."""
+    text = json.dumps([sources(name), FLAGS], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -93,19 +127,23 @@ def compiler_version() -> str:
     ).stdout.strip()
 
 
-def build() -> bytes:
-    """Compile the module; return its bytes."""
+def build(name: str) -> bytes:
+    """Compile a module; return its bytes."""
+    texts = sources(name)
+    # learners.c includes the core, to read its state; a front end's files have names in common and stay apart.
+    files = ["learners.c", "model.c"] if name == "learners" else sorted(file for file in texts if file.endswith(".c"))
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in sources().items():
-            (Path(folder) / name).write_text(text, encoding="utf-8")
-        command = [sys.executable, "-m", "ziglang", "cc", *FLAGS, f"{MODULE}.c", "model.c", "-o", "out.wasm"]
+        for file, text in texts.items():
+            (Path(folder) / file).write_text(text, encoding="utf-8")
+        command = [sys.executable, "-m", "ziglang", "cc", *FLAGS, *files, "-o", "out.wasm"]
         subprocess.run(command, cwd=folder, check=True)
         return (Path(folder) / "out.wasm").read_bytes()
 
 
 if __name__ == "__main__":
-    made = build()
-    (HERE / f"{MODULE}.wasm").write_bytes(made)
-    about = {"compiler": f"ziglang {compiler_version()}", "sources": digest_of_sources()}
-    (HERE / f"{MODULE}.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-    print(f"{MODULE}.wasm: {len(made):,} bytes")
+    for module_name in MODULES:
+        made = build(module_name)
+        (HERE / f"{module_name}.wasm").write_bytes(made)
+        about = {"compiler": f"ziglang {compiler_version()}", "sources": digest_of_sources(module_name)}
+        (HERE / f"{module_name}.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        print(f"{module_name}.wasm: {len(made):,} bytes")
