@@ -63,3 +63,12 @@ def test_own_detectors_are_drawn_and_noted():
     assert row["Detector"] == "mine" and row["Change point off by"] == "–" and row["Streams"] == "40"
     assert detectors.notes(kind)[-1] == "Calibrated on fewer streams, as a Python object: mine (40)."
     assert "mine finds" in detectors.comparison_in_words(kind, False, 0.05)
+
+
+def test_the_notes_say_how_far_rates_differ_by_chance():
+    kind = SHIPPED["errors"][0]
+    shares = {one["detector"]: one["false_alarms"]["value"] for one in kind["detectors"] if not one["note"]}
+    name = max(shares, key=lambda name: abs(shares[name] - 0.01))
+    note = detectors.notes(kind)[0]
+    assert f"{name} differs most: calibrated to 1.00 %, found {100 * shares[name]:.2f} %" in note
+    assert "up to 0.28 points" in note and abs(shares[name] - 0.01) < 0.0028, "1.96 sqrt(2 · 0.01 · 0.99 / 10,000)"

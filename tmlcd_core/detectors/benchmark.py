@@ -118,7 +118,8 @@ class Result:
     """A detector, its calibration and its detections.
 
     `level` is the chosen value of `parameter`; `calibrated` the share of the `streams` used to choose it that raised an
-    alarm; `false_alarms` the share of as many other streams, which differs by the sampling errors of both. `note` says
+    alarm; `false_alarms` the share of as many other streams. The two differ by chance, with a standard error of
+    sqrt(2 p (1 - p) / streams), while the interval of `false_alarms` holds only the chance of the second. `note` says
     why the rate was not reached, "" if it was.
     """
 

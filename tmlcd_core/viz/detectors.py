@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from tmlcd_core.detectors.benchmark import WIDTH
 from tmlcd_core.viz.palette import BLUE, GREEN, GREY, OLIVE, PINK, PURPLE, SKY, SPARE, VERMILLION, Style
 from tmlcd_core.viz.plotly_json import Part, axis, axis_key, heading, on_axes, plotly_figure
 
@@ -129,10 +131,26 @@ def described(kind: DetectorComparison, gradual: bool = False) -> str:
 
 
 def notes(kind: DetectorComparison) -> list[str]:
-    """Return why detectors miss the rate, and which ran on fewer streams, one sentence each."""
-    said = [f"{one['detector']}: {one['note']}." for one in kind["detectors"] if one["note"]]
+    """Return how far rates differ by chance, why detectors miss the rate, and which ran on fewer streams."""
+    said = by_chance(kind) + [f"{one['detector']}: {one['note']}." for one in kind["detectors"] if one["note"]]
     own = [f"{one['detector']} ({one['streams']:,})" for one in kind["detectors"] if one["own"]]
     return said + [f"Calibrated on fewer streams, as a Python object: {', '.join(own)}."] * bool(own)
+
+
+def by_chance(kind: DetectorComparison) -> list[str]:
+    """Return how far the verified rates lie from the calibrated ones, and how far chance alone takes them."""
+    reached = [one for one in kind["detectors"] if not one["note"] and not one["own"]]
+    if not reached:
+        return []
+    apart = max(reached, key=lambda one: abs(one["false_alarms"]["value"] - one["calibrated"]))
+    p, n = apart["calibrated"], apart["streams"]
+    limit = WIDTH * math.sqrt(2 * p * (1 - p) / n)  # both halves have the same standard error
+    return [
+        f"The false alarms are counted on other streams than those that calibrated. With {n:,} streams each the two "
+        f"shares differ by chance, by up to {100 * limit:.2f} points in 95 % of all cases; the interval in brackets "
+        f"holds only the chance of the second. {apart['detector']} differs most: calibrated to {100 * p:.2f} %, found "
+        f"{100 * apart['false_alarms']['value']:.2f} %."
+    ]
 
 
 def _delay(found: tuple[dict[str, Any], str]) -> float:
