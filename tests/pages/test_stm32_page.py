@@ -214,7 +214,7 @@ def fresh(monkeypatch, tmp_path):
 def test_the_page_says_what_the_exported_model_was_fitted_on(pack, said, monkeypatch, fresh):
     monkeypatch.setattr("tmlcd_core.datasets.load_pack", pack)
     at = preset(open_page(target="STM32F401"), "on 96 KB")
-    at.button[-1].click().run()
+    preset(at, "Create C project")
     assert not at.exception and not at.error
     assert any(said in caption.value for caption in at.caption)
     assert "tmlcd-stm32f401.zip" in at.get("download_button")[0].label
@@ -249,7 +249,7 @@ def test_the_example_holds_every_word_and_checks_itself(c, fresh, tmp_path):
 
 def test_the_page_tells_the_samples_of_each_word(fresh):
     at = preset(open_page(target="STM32F401"), "on 96 KB")
-    at.button[-1].click().run()
+    preset(at, "Create C project")
     assert not at.exception and not at.error
     told = next(caption.value for caption in at.caption if "T holds" in caption.value)
     assert "“yes”" in told and "“no”" in told and "no “stop” (forgotten, or not met yet" in told
@@ -257,7 +257,7 @@ def test_the_page_tells_the_samples_of_each_word(fresh):
 
 def test_what_does_not_fit_is_a_message():
     at = open_page(target="STM32F401")
-    at.button[-1].click().run()
+    preset(at, "Create C project")
     assert not at.exception
     assert "STM32F401" in at.error[0].value
     assert not at.get("download_button")
@@ -265,7 +265,7 @@ def test_what_does_not_fit_is_a_message():
 
 def test_another_configuration_takes_the_old_zip_away():
     at = preset(open_page(target="STM32F401"), "Table 2 (b)")
-    at.button[-1].click().run()
+    preset(at, "Create C project")
     assert at.get("download_button")
     at.number_input(key="size").set_value(20).run()
     assert not at.get("download_button")
