@@ -123,3 +123,12 @@ def test_the_zip_comes_down_and_opens(server, visit):  # noqa: F811
     needed = page.locator("tr", has_text="with all that is marked").locator("td").nth(2).inner_text()
     assert needed in archive.read("tmlcd-firmware/README.md").decode()
     assert {"tmlcd-firmware/Makefile", "tmlcd-firmware/model.c"} <= set(archive.namelist())
+
+
+def test_the_firmware_comes_down_as_a_page(server, visit):  # noqa: F811
+    page = visit(f"{server}/stm32?target=STM32F401")
+    page.get_by_role("button", name="Create web page").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name=re.compile("words.html")).click()
+    text = download.value.path().read_text("utf-8")
+    assert "My words: yes, no, up, stop" in text and "What the STM32F401 would do" in text

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.hummed_words import RATE, hum
 from tests.support.node import needs_node, node
+from tmlcd_core.cli import main
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.features.voice import open_take
 from tmlcd_core.live import LiveSession, session_project
@@ -230,3 +231,32 @@ def test_page_asks_no_other_host_and_escapes_its_words():
 def test_front_end_without_a_word_finder_is_refused():
     with pytest.raises(ConfigError, match="front_end"):
         words_page(hummed_session(), front_end="clip")
+
+
+def test_command_writes_the_page_of_a_saved_session(tmp_path, capsys):
+    (tmp_path / "mine.zip").write_bytes(hummed_session().save())
+    out = tmp_path / "page" / "words.html"
+    assert main(["export", "--web", str(out), "--model", str(tmp_path / "mine.zip"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    text = out.read_text("utf-8")
+    assert found["bytes"] == len(text.encode()) and found["words"] == hummed_session().words
+    assert "My words: low, rise, fall" in text
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ([], "Give --out"),
+        (["--web", "a.html", "--out", "b"], "give one of them"),
+        (["--web", "a.html", "--model", "absent.zip"], "cannot be read"),
+        (["--web", "a.html", "--front-end", "clip", "--model", "mine.zip"], "must be one of 'word', 'speech'"),
+        (["--web", "absent.html/a.html", "--model", "mine.zip"], "cannot be written"),
+    ],
+)
+def test_command_refuses_in_one_line(arguments, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.zip").write_bytes(hummed_session().save())
+    (tmp_path / "absent.html").write_text("a file, not a folder")
+    assert main(["export", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1 and not (tmp_path / "a.html").exists()
