@@ -15,8 +15,10 @@ extern int16_t tml_plane[TML_BINS][TML_FRAMES];  /* decibels while the clip is r
 #endif
 
 void tml_spectrogram(void);
+void tml_stem(void);
 
-/* Return the features of the plane, TML_FEATURES floats. */
-const float *tml_stem(void);
+#if TML_FRONT_END == TML_FILTER
+const float *tml_plane_features(void); /* of the plane, TML_FEATURES floats */
+#endif
 
 #endif

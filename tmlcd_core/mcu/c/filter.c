@@ -32,5 +32,5 @@ const float *tml_word_features(const tml_span *word)
             tml_plane[row][column] = (uint8_t)(level < 255 ? level : 255);
         }
     }
-    return tml_stem();
+    return tml_plane_features();
 }

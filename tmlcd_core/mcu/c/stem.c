@@ -66,7 +66,7 @@ static void pool(uint32_t filter, uint32_t row, uint32_t column, float value)
     }
 }
 
-const float *tml_stem(void)
+void tml_stem(void)
 {
     for (uint32_t filter = 0; filter < TML_FILTERS; filter++) {
         for (uint32_t row = 0; row < TML_MAP_ROWS; row++) {
@@ -80,15 +80,16 @@ const float *tml_stem(void)
             }
         }
     }
-    return &features[0][0][0];
 }
 
 #if TML_FRONT_END == TML_CLIP
-
 const float *tml_extract(void)
 {
     tml_spectrogram();
-    return tml_stem();
-}
-
+#else
+const float *tml_plane_features(void)
+{
 #endif
+    tml_stem();
+    return &features[0][0][0];
+}
