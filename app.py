@@ -15,6 +15,7 @@ from pages.shell.start_options import load_plugins, start_options
 from pages.shell.streamlit_internals import ignore_pages_folder
 from pages.shell.url_widgets import note_arrival
 from pages.views.microphone.expiry import start_pruning
+from pages.views.microphone.hearing import hearing_route
 
 load_plugins()
 
@@ -40,4 +41,4 @@ else:  # the server imports this script once at start-up to get `app`
         Middleware(SecurityHeaders, headers=security_headers(html, options.frame_ancestors)),
         Middleware(RequestGuard, hosts=options.hosts),
     ]
-    app = st.App(__file__, routes=index_routes(html), middleware=middleware, lifespan=housekeeping)
+    app = st.App(__file__, routes=[*index_routes(html), hearing_route()], middleware=middleware, lifespan=housekeeping)

@@ -16,6 +16,7 @@ import soxr
 from playwright.sync_api import expect
 
 from benchmarks.bench_microphone import microphone_file
+from pages.views.microphone.hearing import MOST_BYTES
 from pages.views.microphone.sample_clips import sample_clip
 from tests.pages.test_app_browser import LOCAL, WAIT, server, settle  # noqa: F401
 from tests.pages.test_pages_browser import choose
@@ -128,9 +129,28 @@ def test_one_click_teaches_three_words(server, tmp_path):  # noqa: F811
             assert page.get_by_role("radio", name=re.compile(f"^{word} · [12]$")).count() == 1
         page.get_by_role("button", name="Say words").click()
         page.get_by_text("The prediction appears here").wait_for()
+        page.evaluate("""() => {
+            const recorder = document.querySelector('.recorder') ?? [...document.querySelectorAll('*')]
+              .map((node) => node.shadowRoot?.querySelector('.recorder')).find(Boolean);
+            const said = () => [...recorder.querySelectorAll('.bar')].slice(0, -1)
+              .reduce((sum, bar) => sum + Number.parseInt(bar.lastChild.textContent), 0);
+            window.moved = [];
+            new MutationObserver(() => recorder.dataset.phase === 'recording' && window.moved.push(said()))
+              .observe(recorder.querySelector('.bars'), { subtree: true, childList: true, characterData: true });
+        }""")
         page.get_by_role("button", name="Listen (space)").click()
+        page.wait_for_function("() => window.moved.some((sum) => sum >= 98)")  # the bars move while a word is said
         page.get_by_text("the word was").wait_for()  # judged as the word that the page asked for, without a click
         page.wait_for_function("() => document.querySelector('.st-key-mic-answer').innerText.includes('sure')")
+
+
+def test_the_address_of_the_votes_answers_nobody_else_and_no_large_sound(server):  # noqa: F811
+    with chromium() as running:
+        page = running.new_page()
+        for session in ("", "x" * 22, "../../etc"):
+            answer = page.request.post(f"{server}/microphone/hearing?session={session}", data=b"no sound")
+            assert (answer.status, answer.body()) == (204, b"")
+        assert page.request.post(f"{server}/microphone/hearing", data=bytes(MOST_BYTES + 1)).status == 413
 
 
 def test_teach_say_correct_drift_and_alarm_by_voice(server, tmp_path):  # noqa: F811

@@ -16,6 +16,7 @@ import tomllib
 import uuid
 import zipfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,6 +36,7 @@ from pages.views.microphone.actions.change import begin_drift
 from pages.views.microphone.actions.say import answer_take, judge
 from pages.views.microphone.actions.sounds import receive_clip, receive_random_words
 from pages.views.microphone.expiry import KEPT, prune, start_pruning
+from pages.views.microphone.hearing import votes_so_far
 from pages.views.microphone.messages import Messages
 from pages.views.microphone.sample_clips import sample_clip
 from pages.views.microphone.save_load import MAX_MB
@@ -515,6 +517,20 @@ def test_the_page_says_how_often_unknown_words_are_mistaken_where_the_limits_are
     assert any(sentence in caption.value for caption in at.caption) and sentence in banner(step(at, TEACH))
     tab_of(at).session.change("speech")
     assert expect_unknown(tab_of(at).session) == "" and sentence not in banner(at.run())
+
+
+def test_votes_for_a_word_that_is_being_said_are_those_of_its_answer_and_change_nothing():
+    at = free(taught())
+    stored, clip = tab_of(at).handle.stored, sound(word(seed=5))
+    before = stored.session.save()
+    assert votes_so_far("x" * 22, clip) is None and votes_so_far(stored.token, b"no sound") is None
+    assert votes_so_far(stored.token, sound(quiet(1.0))) is None
+    votes = votes_so_far(stored.token, clip)
+    assert stored.session.save() == before
+    assert votes == pytest.approx(stored.session.say(open_take(clip)).shares())
+    with ThreadPoolExecutor(1) as other, stored.lock:  # a run of the page is at work
+        assert other.submit(votes_so_far, stored.token, clip).result() is None
+    assert votes_so_far(stored.token, clip) is not None, "everything was released"
 
 
 def test_an_unknown_sound_is_not_taken_for_the_word_that_was_asked_for(only_taught_takes_are_known):

@@ -217,15 +217,25 @@ class LiveSession:
 
     def say(self, take: Take) -> Answer:
         """Store a take and return the prediction of each learner as an `Answer`; nothing is learned from it yet."""
-        if lacking := self.missing():
-            raise DataError(lacking)
-        heard = take
-        for fault in in_force(self.events, "fault")[:1]:
-            heard = heard_through(take, fault["effect"], fault["strength"], self.number, self.seed)
+        heard = self._heard(take)
         self._replayed()
         identity = self._admit(heard)
         self.events.append({"do": "say", "take": identity})
         return self._answer(identity)
+
+    def hear(self, take: Take) -> Answer:
+        """Return the `Answer` to a take, such as the beginning of a word, without storing anything; its id is empty."""
+        began = time.perf_counter()
+        heard = self._heard(take)
+        return self._vote("", heard, self.voice.transform([heard])[0], began)
+
+    def _heard(self, take: Take) -> Take:
+        """Take through the simulated fault, if there is one; a `DataError` if a word has no take yet."""
+        if lacking := self.missing():
+            raise DataError(lacking)
+        for fault in in_force(self.events, "fault")[:1]:
+            return heard_through(take, fault["effect"], fault["strength"], self.number, self.seed)
+        return take
 
     def pending(self) -> Answer | None:
         """Return the `Answer` to the last take if it is not judged yet, such as in a reopened session; else None."""
@@ -233,15 +243,18 @@ class LiveSession:
         return None if said is None or said in self.labels() or self.missing() else self._answer(said)
 
     def _answer(self, identity: str) -> Answer:
-        live_learners = self._replayed()
+        self._replayed()
         began = time.perf_counter()
-        x = self._features(identity)
+        return self._vote(identity, self.takes[identity], self._features(identity), began)
+
+    def _vote(self, identity: str, take: Take, x: NDArray[np.float32], began: float) -> Answer:
+        live_learners = self._replayed()
         stored = sorted({take for live_learner in live_learners.values() for take in live_learner.stored()})
         near = np.linalg.norm(np.stack([self._X[take] for take in stored]) - x, axis=1)
         distances = dict(zip(stored, near.tolist(), strict=True))
         known = self._known_word(x)
         ballots = {name: live_learner.vote(x, distances, known) for name, live_learner in live_learners.items()}
-        return Answer(identity, self.takes[identity], ballots, known, time.perf_counter() - began)
+        return Answer(identity, take, ballots, known, time.perf_counter() - began)
 
     def judge(self, answer: str, word: str) -> Outcome:
         """Give the correct word of an answer: each learner is tested on it, then trained; return the `Outcome`."""

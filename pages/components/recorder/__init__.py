@@ -46,15 +46,17 @@ def recorder(
     long: bool = False,
     answer: str = "",
     bars: Sequence[tuple[str, float]] = (),
+    hearing: str = "",
 ) -> None:
     """Show the recorder; call `arrived` first, so that it receives the acknowledgements.
 
     `prompt` tells the visitor what to say, and each take returns `word`. `blocked` is a message that disables
     recording. `long` offers takes of ten seconds. `bars` are the votes of the last answer, word and share 0..1, shown
-    for a moment when the id `answer` changes.
+    for a moment when the id `answer` changes. While a word is said, the sound so far is sent to the address `hearing`,
+    which answers with the probability of each word; the bars show it.
     """
     data = {"prompt": prompt, "word": word, "blocked": blocked, "long": long, "answer": answer, "bars": list(bars)}
-    _component(key=key, data=data | {"done": _done(key)}, on_take_change=lambda: None)
+    _component(key=key, data=data | {"hearing": hearing, "done": _done(key)}, on_take_change=lambda: None)
 
 
 def arrived(key: str) -> Recording | None:

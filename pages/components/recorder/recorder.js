@@ -15,6 +15,8 @@ const MOST = 3; // takes waiting for the server
 const CLIPPED = 0.99; // of full scale
 const IDLE = "a, [role=radio][aria-checked=true]"; // elements on which the space bar has no effect
 const LISTEN = 140; // frames of the level meter
+const GLANCE = 12; // frames of a word between two questions for its votes so far …
+const FIRST_GLANCE = 40; // … and before the first one, with the frames before the voice
 const FRESH = 2500; // ms that the bars show an answer; then they show the background again
 
 const SAYS = {
@@ -77,6 +79,8 @@ class Recorder {
     this.outbox = [];
     this.voice = new VoiceActivity();
     this.shown = { id: "", at: -FRESH, faded: true }; // the answer in the bars, and when it came
+    this.votes = null; // for the word that is being said, until its answer is there
+    this.asking = null; // the question for them that is under way
     this.reset();
     this.build(parent);
     this.onKey = (event) => this.key(event);
@@ -146,6 +150,7 @@ class Recorder {
       this.root.dataset.answered = performance.now().toFixed(0);
       this.post();
     }
+    if (this.outbox.length < before || data.answer !== this.shown.id) this.votes = null;
     if (data.answer !== this.shown.id) this.shown = { id: data.answer, at: performance.now(), faded: !data.answer };
     if (data.blocked && ["armed", "recording"].includes(this.phase)) this.to("ready");
     if (!data.blocked && this.listens && this.phase === "ready") this.arm();
@@ -255,6 +260,7 @@ class Recorder {
   to(phase) {
     this.phase = phase;
     this.root.dataset.phase = phase;
+    if (phase !== "recording" && this.outbox.length === 0) this.votes = this.asking = null; // no answer will come
     this.show();
   }
 
@@ -278,6 +284,7 @@ class Recorder {
   begin(kind) {
     if (!this.mayRecord()) return this.to("ready");
     this.kind = kind;
+    this.votes = this.asking = null;
     this.word = this.data.word; // the next word may be asked for before the server has this take
     this.frames = kind === "voice" ? this.recent.slice() : [];
     this.root.dataset.started = performance.now().toFixed(0);
@@ -332,7 +339,30 @@ class Recorder {
         else if (this.frames.length % 10 === 0) this.show();
       } else if (event === "end") this.finish();
       else if (event === "noise" || event === "click") this.next();
+      else this.glance();
     }
+  }
+
+  // Ask for the votes for the word so far, one question at a time; without an answer the bars stay as they are.
+  async glance() {
+    const late = this.frames.length - FIRST_GLANCE;
+    if (!this.data.hearing || this.asking || late < 0 || late % GLANCE) return;
+    const asking = (this.asking = {});
+    const began = performance.now();
+    try {
+      const answer = await fetch(this.data.hearing, { method: "POST", body: wav(this.frames, this.microphone.rate) });
+      const votes = answer.status === 200 ? await answer.json() : null;
+      if (this.asking !== asking) return; // another word has begun
+      if (votes) {
+        this.votes = votes;
+        this.root.dataset.glances = String(Number(this.root.dataset.glances ?? 0) + 1);
+        this.root.dataset.glanced = (performance.now() - began).toFixed(0); // ms
+        this.showBars();
+      }
+    } catch {
+      // no connection: the take itself is resent until it arrives
+    }
+    if (this.asking === asking) this.asking = null;
   }
 
   // -------------------------------------------------------------- screen
@@ -390,14 +420,19 @@ class Recorder {
     if (node.textContent !== text) node.textContent = text;
   }
 
-  // One bar per word with its share of the votes, and one of the room, which is full while nobody speaks.
+  // One bar per word with its share of the votes (while the word is said: so far), one of an unknown word, and one of
+  // the room, which is full while nobody speaks.
   showBars() {
     const votes = this.data.bars ?? [];
     this.bars.hidden = votes.length === 0;
     if (votes.length === 0) return;
-    const fresh = !this.shown.faded && this.phase !== "recording";
-    const quiet = ["armed", "room", "ready", "off"].includes(this.phase) && !fresh;
-    const rows = [...votes.map(([word, share]) => [word, fresh ? share : 0]), ["room", quiet ? 1 : 0]];
+    const saying = this.votes !== null;
+    const fresh = !this.shown.faded && this.phase !== "recording" && !saying;
+    const quiet = ["armed", "room", "ready", "off"].includes(this.phase) && !fresh && !saying;
+    const known = saying ? Object.values(this.votes).reduce((sum, share) => sum + share, 0) : 0;
+    const now = (word, place) => (place === votes.length - 1 ? Math.max(0, 1 - known) : (this.votes[word] ?? 0));
+    const rows = votes.map(([word, share], place) => [word, saying ? now(word, place) : fresh ? share : 0]);
+    rows.push(["room", quiet ? 1 : 0]);
     while (this.bars.children.length > rows.length) this.bars.lastChild.remove();
     while (this.bars.children.length < rows.length) {
       const row = element("div", "bar");

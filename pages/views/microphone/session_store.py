@@ -131,6 +131,11 @@ class SessionStore:
             self._open[stored.token] = stored
         return stored
 
+    def in_memory(self, token: str) -> StoredSession | None:
+        """Return the session of a token if a tab uses it now, else None."""
+        with self._lock:
+            return self._open.get(token)
+
     def find(self, token: str) -> StoredSession | None:
         """Return the session of a token from memory or disk, or None if there is none; DataError for a damaged file."""
         if not TOKEN.fullmatch(token):

@@ -7,6 +7,7 @@ from pages.shell.uploads import forget
 from pages.shell.url_widgets import as_text
 from pages.shell.visitor import offers_server_devices
 from pages.views.microphone.actions.sounds import receive, receive_clip, receive_each_word, receive_random_words
+from pages.views.microphone.hearing import hearing_path
 from pages.views.microphone.tab_state import TabState
 from tmlcd_core.features.server_microphone import input_device, record
 from tmlcd_core.live.drifts import spoken_for
@@ -49,6 +50,7 @@ def show_recorder(tab: TabState, teaching: bool) -> None:
     recorder(
         RECORDER, prompt=prompt(tab, teaching), word=word, blocked=blocked(tab, teaching), long=teaching,
         answer="" if given is None else given.id, bars=() if teaching else bars(tab),
+        hearing="" if teaching or blocked(tab, teaching) else hearing(tab),
     )  # fmt: skip
     if teaching:
         show_messages(tab)
@@ -58,6 +60,11 @@ def show_messages(tab: TabState) -> None:
     """Draw the messages about the last event."""
     for kind, text in tab.messages.shown:
         {"info": st.info, "warning": st.warning}[kind](as_text(text))
+
+
+def hearing(tab: TabState) -> str:
+    """Return the address that answers with the votes for a word while it is said; a draft has none."""
+    return "" if tab.handle.stored is None else f"{hearing_path()}?session={tab.handle.stored.token}"
 
 
 def bars(tab: TabState) -> list[tuple[str, float]]:
