@@ -266,9 +266,8 @@ def test_the_command_writes_its_steps_and_changes_settings(project, tmp_path, ca
 
 
 @needs_qemu
-@pytest.mark.parametrize(
-    "name", ["word", *(pytest.param(name, marks=pytest.mark.slow) for name in ("filter", "speech"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["word", "filter", "speech"])
 def test_words_of_a_stream_through_the_command(name, tmp_path, capsys):
     """Sound over the serial line: the emulated board's decisions are the lines of the Python twin, from sound on."""
     firmware = firmware_of(name)

@@ -134,7 +134,7 @@ def test_swap_raises_an_alarm_and_the_session_comes_back(page, tmp_path):
         name: take.digest for name, take in session.takes.items()
     }
     assert back.events[: len(session.events)] == session.events
-    assert back.events[-1] == {"do": "drift", "kind": "swap", "first": "fall", "second": "low"}
+    assert back.events[-1] == {"do": "drift", "kind": "swap", "first": "low", "second": "rise"}
 
 
 def test_browser_without_webassembly_says_so(page, tmp_path):

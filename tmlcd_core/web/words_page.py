@@ -131,10 +131,10 @@ def words_page(
         sound = as_int16(session.takes[take].samples)
         if not all_sounds:
             sound = _cut(sound, page["log"]["takes"][take])
-        room -= len(packed(pack_sounds({take: sound}))) + TAKE_BYTES
-        if room < 0 and not all_sounds:
-            break
-        chosen[take] = sound
+        size = len(packed(pack_sounds({take: sound}))) + TAKE_BYTES
+        if all_sounds or size <= room:
+            chosen[take] = sound
+            room -= size
     return made(chosen)
 
 
