@@ -26,6 +26,8 @@ const SAYS = {
     + "or ready-made clips.",
   NotFoundError: "No microphone found. Connect one and press again, or use files or ready-made clips.",
   NotReadableError: "Another program is using the microphone. Close it and press again.",
+  silent: "The browser cannot start its audio system. Connect headphones or a loudspeaker and press again, or use files "
+    + "or ready-made clips.",
   ended: "The microphone was disconnected. Connect it and press again. Your recordings are safe.",
   withdrawn: "The permission for the microphone was withdrawn. Allow it next to the address of this page and press again. "
     + "Your recordings are safe.",
