@@ -120,7 +120,8 @@ class Recorder {
     this.free.checked = true;
     this.free.onchange = () => this.setFree();
     label.append(this.free, "Listen all the time");
-    label.title = "Every word is a take. Without it, press the microphone before each word.";
+    label.title = "Every word is a take. Without it, press the microphone before each word. "
+      + "Somebody who talks nearby hides words or starts takes: ask for quiet, or press for each word.";
     this.offButton = element("button", "small", { type: "button" });
     this.offButton.textContent = "Switch off";
     this.offButton.onclick = () => this.off();
