@@ -67,9 +67,11 @@ forgetting: $(VENV)/.dev
 	$(BIN)/python -m tmlcd_core forgetting --out results/forgetting
 	cp results/forgetting/forgetting.json data/paper/
 
-# Tandem beside the other learners with the same bytes; the Paper page and notebook 9 show its result.
+# Tandem beside the other learners with the same bytes; the Paper page and notebook 9 show its result. VOICES names a
+# folder of recorded words to report on too, such as `make equal-bytes VOICES=~/voices`.
 equal-bytes: $(VENV)/.dev
-	$(BIN)/python -m tmlcd_core equal-bytes --out results/equal-bytes
+	$(BIN)/python -m tmlcd_core equal-bytes --out results/equal-bytes \
+	    --data speech --data digits --data points $(if $(VOICES),--data $(VOICES))
 	cp results/equal-bytes/equal_bytes.json data/
 
 # The documentation as a static site in build/site.

@@ -62,7 +62,7 @@ def memory(text: str, _c: FirmwareConfiguration, _boards: list[Board]) -> None:
     """Show memory budget, boards that fit, and accuracy."""
     left, right = st.columns([5, 4])
     with left:
-        st.caption(f"{PRINTED.get(_c, '')} + = needed by a real program, not counted in the paper.")
+        st.caption(f"{PRINTED.get(_c, '')} \\+ = needed by a real program, not counted in the paper.")
         table(viz.budget_table(budget(_c)), "Bytes")
     with right:
         bars = ram_bars(_c, _boards)
@@ -130,7 +130,7 @@ def voices(text: str, _boards: list[Board]) -> None:
 def show() -> None:
     """Draw the page below its title."""
     st.markdown(
-        "The memory that Hybrid Tiny kNN needs on a microcontroller, to the byte, with its accuracy and run time."
+        "The memory that a learner needs on a microcontroller, to the byte; accuracy and run time of Hybrid Tiny kNN."
     )
     presets()
     with st.sidebar:  # with an invalid number, the page keeps the last valid values
@@ -154,10 +154,13 @@ def show() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         names = tuple(b.title for b in boards)
         chosen = boards[names.index(checked(st.selectbox, "Board", names, key="target", width=200))]
-        if st.button("Create C project", icon=":material/memory:"):
+        if st.button("Create C project", icon=":material/memory:", disabled=c.vector is not None):
             st.session_state["stm32:wanted"] = (c, chosen)
         if st.button("Create web page", icon=":material/smartphone:", help=WEB_PAGE):
             st.session_state["stm32:page"] = chosen
+    if c.vector is not None:
+        st.caption("For vectors, export your own trained learner: `tmlcd export`.")
+        st.session_state.pop("stm32:wanted", None)
     with faults_as_messages():
         if st.session_state.get("stm32:wanted") == (c, chosen):
             archive, about = project(c, chosen)

@@ -82,6 +82,15 @@ def chosen(
     return value
 
 
+def follow_address(key: str) -> None:
+    """Let the widget with this key read its value from the address again, or have its default."""
+    st.session_state.pop(f"address:{key}", None)
+    if (value := usual_value(key)) is not NEVER_DRAWN:
+        st.session_state[key] = value
+    if st.query_params.get_all(key):
+        st.session_state.pop(key, None)
+
+
 def usual_value(key: str) -> Any:
     """Return the default value of the widget with this key; `NEVER_DRAWN` if this session has not shown it."""
     return st.session_state.get(f"usual:{key}", NEVER_DRAWN)

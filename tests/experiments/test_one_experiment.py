@@ -93,6 +93,25 @@ def test_page_command_and_python_run_the_same(number, capsys, tmp_path):
                 np.testing.assert_array_equal(getattr(run.learners[name], field), getattr(one, field))
 
 
+def test_a_link_of_the_same_visit_leaves_nothing_of_the_run_before():
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at.switch_page("pages/drift_lab.py").run()
+    assert at.session_state["lab good"].experiment.seed == 1  # as START has it
+    first = Experiment("points", per_class=100, train=20, seed=5, learners=["cit"], settings={"threshold": 30.0})
+    for experiment in (replace(first, seed=0), first, Experiment("points", 3, drift="none", per_class=100)):
+        at.switch_page("pages/home.py").run()
+        for key in list(at.query_params):
+            del at.query_params[key]
+        for key, values in (parse_qs(urlsplit(experiment.link()).query) | {"seed": [str(experiment.seed)]}).items():
+            at.query_params[key] = values
+        at.switch_page("pages/drift_lab.py").run()
+        assert at.session_state["lab good"].experiment == experiment
+    at.switch_page("pages/home.py").run()
+    at.query_params.clear()
+    at.switch_page("pages/drift_lab.py").run()  # by the menu: the visit goes on
+    assert at.session_state["lab good"].experiment == experiment
+
+
 @pytest.mark.parametrize("drift", ["labels-swapped", "class-added"])
 def test_the_learners_past_stays_as_it_was_before_a_drift_is_added(drift):
     learners = ["cit", "active", "hybrid", "static", "tandem"]

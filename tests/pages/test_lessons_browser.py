@@ -59,7 +59,7 @@ def test_the_panel_fits_a_phone(scheme, server, visit):  # noqa: F811
     panel = page.locator(".st-key-lesson")
     panel.get_by_role("button", name="Two").click()
     panel.get_by_role("button", name="Check").click()
-    panel.get_by_text("You were right. The right answer: Two").wait_for()
+    panel.get_by_role("status").filter(has_text="You were right. The right answer: Two").wait_for()
     settle(page)
     assert panel.locator("a:not(.lesson-link), script, .katex").count() == 0
     assert "**bold**" in panel.inner_text()

@@ -5,6 +5,7 @@ import subprocess
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.shell.navigation import PAGES
+from pages.views.drift_lab.toolbar import chip_settings
 from tmlcd_core.datasets import Dataset, Pack
 from tmlcd_core.errors import DataError
 from tmlcd_core.mcu import (
@@ -212,7 +214,7 @@ def fresh(monkeypatch, tmp_path):
 def test_the_page_says_what_the_exported_model_was_fitted_on(pack, said, monkeypatch, fresh):
     monkeypatch.setattr("tmlcd_core.datasets.load_pack", pack)
     at = preset(open_page(target="STM32F401"), "on 96 KB")
-    at.button[-1].click().run()
+    preset(at, "Create C project")
     assert not at.exception and not at.error
     assert any(said in caption.value for caption in at.caption)
     assert "tmlcd-stm32f401.zip" in at.get("download_button")[0].label
@@ -247,7 +249,7 @@ def test_the_example_holds_every_word_and_checks_itself(c, fresh, tmp_path):
 
 def test_the_page_tells_the_samples_of_each_word(fresh):
     at = preset(open_page(target="STM32F401"), "on 96 KB")
-    at.button[-1].click().run()
+    preset(at, "Create C project")
     assert not at.exception and not at.error
     told = next(caption.value for caption in at.caption if "T holds" in caption.value)
     assert "“yes”" in told and "“no”" in told and "no “stop” (forgotten, or not met yet" in told
@@ -255,7 +257,7 @@ def test_the_page_tells_the_samples_of_each_word(fresh):
 
 def test_what_does_not_fit_is_a_message():
     at = open_page(target="STM32F401")
-    at.button[-1].click().run()
+    preset(at, "Create C project")
     assert not at.exception
     assert "STM32F401" in at.error[0].value
     assert not at.get("download_button")
@@ -263,7 +265,7 @@ def test_what_does_not_fit_is_a_message():
 
 def test_another_configuration_takes_the_old_zip_away():
     at = preset(open_page(target="STM32F401"), "Table 2 (b)")
-    at.button[-1].click().run()
+    preset(at, "Create C project")
     assert at.get("download_button")
     at.number_input(key="size").set_value(20).run()
     assert not at.get("download_button")
@@ -319,3 +321,28 @@ def test_the_page_says_what_each_board_can_do():
         assert (f"**{choice.board.title}**: {choice.title}. {choice.accuracy.same_voice:.1%}" in said) == choice.best
     assert len(at.table[0].value) == len(board_choices()) == 9
     assert any(board_choices()[0].accuracy.how in caption.value for caption in at.caption)
+
+
+@pytest.mark.parametrize(
+    "link", ["data=points&lambda=3", "data=digits&lambda=2", "data=pack&h=20", "data=pack&set=storage=uint8"]
+)
+def test_the_drift_lab_s_links_open_the_memory_of_that_run(link):
+    """A sample in T has as many bytes here as in the lab, and T as many samples."""
+    at = open_lab(f"{link}&per_class=60&train=10&learners=hybrid&learners=active&learners=static")
+    good = at.session_state["lab good"]
+    for learner in good.experiment.learner_names:
+        trace = good.trace(learner)
+        size = int(trace.sizes[-1])
+        page = open_page(**{key: str(value) for key, value in chip_settings(good, learner).items()}, size=str(size))
+        assert not page.exception and not page.error and not page.toast
+        found = page.session_state["stm32:configuration"]
+        assert (found.learner, found.samples, found.features) == (learner, size, good.stream.X.shape[1])
+        row = next(item for item in budget(found).rows if item.name == "Training set T")
+        assert row.bytes == size * trace.memory.sample_bytes
+
+
+def open_lab(link: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    for key, values in parse_qs(link).items():
+        at.query_params[key] = values
+    return at.switch_page("pages/drift_lab.py").run()

@@ -25,7 +25,7 @@ DATA = ("speech", "digits", "points")
 CLASSES = (2, 3, 5)  # λ
 RUNS = 10  # draws of the classes for each λ
 # River's learners take up to 0.1 s a sample: the first draws of one λ, two scenarios.
-RIVER_CLASSES, RIVER_RUNS, RIVER_SCENARIOS = 3, 6, ("class change", "swap")
+RIVER_CLASSES, RIVER_RUNS, RIVER_SCENARIOS = 3, 3, ("class change", "swap")
 PER_CLASS = 400  # samples of each class in a stream, if the data have so many
 SOON = 100  # samples after a change
 # Half of the words: nothing was chosen on them (`benchmarks/tune_speech.py`, `benchmarks/tune_tandem.py`).

@@ -7,11 +7,11 @@ from typing import Any
 import streamlit as st
 
 from pages.shell.streamlit_internals import DeltaGenerator
-from pages.shell.url_widgets import as_text, checked, chosen
+from pages.shell.url_widgets import ARRIVED, as_text, checked, chosen
 from pages.shell.visitor import offers_server_devices
 from pages.views.drift_lab.runs import feature_pool_of
 from pages.views.drift_lab.tables import classes_in_words, counts_of, preview, table_of
-from pages.views.drift_lab.toolbar import added_in_words, memory_choice, remove_added, reset
+from pages.views.drift_lab.toolbar import added_in_words, follow_link, memory_choice, remove_added, reset
 from pages.views.drift_lab.upload import Upload, local_folder, local_table, upload, upload_table
 from tmlcd_core.datasets import SOURCES, pack
 from tmlcd_core.datasets.speech import WORDS, SpeechSource
@@ -124,8 +124,13 @@ def choose(row: DeltaGenerator) -> Chosen:
 
 
 def _begin() -> None:
-    """Start a visit without settings in the address with those of `START`; they then stand in the address."""
+    """Start a visit without settings in the address with those of `START`; they then stand in the address.
+
+    A link from another page of the same visit sets all settings: those that it does not name have their defaults.
+    """
     if st.session_state.get(BEGUN):
+        if st.session_state.get(ARRIVED) and has_settings(st.query_params):
+            follow_link()
         return
     st.session_state[BEGUN] = True
     if not has_settings(st.query_params):

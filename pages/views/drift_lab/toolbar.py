@@ -4,18 +4,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
+import numpy as np
 import streamlit as st
 
 from pages.shell.streamlit_internals import write_address
-from pages.shell.url_widgets import NEVER_DRAWN, chosen, usual_value
+from pages.shell.url_widgets import NEVER_DRAWN, chosen, follow_address, usual_value
 from pages.views.drift_lab.repeat import CANCELLED, RUNS, TOGGLE
 from pages.views.drift_lab.runs import GOOD, LabRun
 from tmlcd_core.experiments import Experiment
 from tmlcd_core.experiments.experiment import MOST_ADDED, PACK
 from tmlcd_core.experiments.link import ADDED, FOLDER, NAMES, TABLE, parameters_of, value_of
+from tmlcd_core.features import Extractor
+from tmlcd_core.features.speech_extractor import PAPER_NAME
 from tmlcd_core.knn.storage import sample_bytes
+from tmlcd_core.mcu.budget import BUDGET_LEARNERS
 from tmlcd_core.start import START
-from tmlcd_core.streams import DRIFTS
+from tmlcd_core.streams import DRIFTS, SourcePool
 
 PAST = "lab past"  # settings of the runs before this one, newest last
 MOST_PAST = 30
@@ -54,6 +58,15 @@ def reset() -> None:
     start = {name: list(values) if name == "learners" else value_of(values[0]) for name, values in START.items()}
     set_settings(usual | start)
     _seed(START)
+
+
+def follow_link() -> None:
+    """Forget the settings of this visit: the widgets read those of the link from the address."""
+    asked = {name: st.query_params.get_all(name) for name in st.query_params}
+    st.session_state.pop("affected", None)  # its default depends on the drift
+    for name in NAMES - {"affected"}:
+        follow_address(name)
+    _seed(asked)
 
 
 def remember(experiment: Experiment) -> None:
@@ -175,6 +188,24 @@ def links_of(good: LabRun) -> dict[str, dict[str, str]]:
     alarm = {
         name: f"inside-cusum?{urlencode(asked | {'learner': [name]}, doseq=True)}&sample={{sample}}" for name in tested
     }
-    is_sound = good.experiment.data == PACK or good.feature_pool.kind == "audio"
-    knn = [name for name in good.experiment.learner_names if is_sound and name != "tandem"]
-    return {"alarm": alarm, "memory": dict.fromkeys(knn, "stm32?size={size}")}
+    on_chip = [name for name in good.experiment.learner_names if name in BUDGET_LEARNERS]
+    memory = {name: f"stm32?{urlencode(chip_settings(good, name))}&size={{size}}" for name in on_chip}
+    return {"alarm": alarm, "memory": memory}
+
+
+def chip_settings(good: LabRun, learner: str) -> dict[str, Any]:
+    """Return the settings of the STM32 page for a learner of a run, as URL parameters, without |T|."""
+    store = good.settings[learner].get("storage", "float32")
+    found: dict[str, Any] = {"on_chip": learner, "store": store}
+    if good.experiment.extractor_name != PAPER_NAME:
+        return found | {"input": good.experiment.extractor_name}
+    if good.experiment.data != PACK and good.feature_pool.kind != "audio":
+        return found | {"input": "vectors", "vector": good.stream.X.shape[1]}
+    sound = good.feature_pool.extractor if isinstance(good.feature_pool, SourcePool) else Extractor()
+    assert isinstance(sound, Extractor)
+    return found | {
+        "hz": sound.sample_rate,
+        "n_fft": sound.n_fft,
+        "hop": sound.hop,
+        "filters": len(np.atleast_1d(sound.filters)),
+    }
