@@ -22,6 +22,7 @@ from tmlcd_core.mcu.listening import find_spans, frames_of
 from tmlcd_core.mcu.sound import as_int16
 
 TAKES = 3  # per word and speaker
+CALIBRATION_NOISE = 1.0  # of the streams, as in `lay_out`
 BEYOND = 1e-5  # share of the activations that are cut off
 
 
@@ -30,9 +31,8 @@ def main(folder: str) -> None:
     people = find_speakers(FolderSource(folder))
     chosen = list(people)[: len(people) // 2]
     files = [file for person in chosen for takes in people[person].values() for file in sorted(takes)[:TAKES]]
-    frames = frames_of(
-        np.concatenate(lay_out([as_int16(open_take(file).samples) for file in files])), speech_int8.speech_spectrum()
-    )
+    parts = lay_out([as_int16(open_take(file).samples) for file in files], CALIBRATION_NOISE)
+    frames = frames_of(np.concatenate(parts), speech_int8.speech_spectrum())
     heard = [speech_int8.network_input(frames, span) for span in find_spans(frames)]
     outputs = [speech_network.layer_outputs(one[None].astype(np.float32) / np.float32(20)) for one in heard]
     largest = []

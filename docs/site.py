@@ -1,7 +1,7 @@
 """Static site of the documentation: `python -m docs.site FOLDER` (default: build/site). It asks no other host.
 
 Sources: README.md, docs/*.md, the notebooks with their stored output, the lessons of the app, and the docstrings of all
-public names. Lessons contain the Drift lab as a page in one file.
+public names. Lessons contain the Drift lab as a page in one file, a guide the shipped words.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from pygments.formatters import HtmlFormatter
 
 import tmlcd_core
 from tmlcd_core.experiments import Experiment
+from tmlcd_core.live.example import example_session
 from tmlcd_core.web.lab_page import page_of_experiment
+from tmlcd_core.web.words_page import words_page
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / ".github" / "pictures"
@@ -34,6 +36,7 @@ SECTIONS = ("index", "lessons", "notebooks", "recipes", "reference", "findings",
 TITLES = {"index": "Start in five minutes", "guides": "Guides"}
 # Documents of docs/ that the site shows under "Guides", by file name.
 GUIDES = {"without-a-server": "Without a server", "scale": "Many users", "glossary": "Glossary", "tandem": "Tandem"}
+WORDS = "without-a-server"  # the guide that ends with a page to try
 HIDDEN = {"tmlcd_core.capymoa"}  # needs an environment of its own
 PAGE = jinja2.Template(
     """\
@@ -156,8 +159,16 @@ def guides(folder: Path) -> None:
     there = {name: title for name, title in GUIDES.items() if (ROOT / "docs" / f"{name}.md").exists()}
     for name, title in there.items():
         text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
-        write(folder, f"guides/{name}", title, markdown(text, "../"))
+        write(folder, f"guides/{name}", title, markdown(text, "../") + (_words(folder) if name == WORDS else ""))
     _list(folder, "guides", "Guides", there.items())
+
+
+def _words(folder: Path) -> str:
+    """Four words that the reader's browser hears, as a page in one file."""
+    (folder / "lab").mkdir(exist_ok=True)
+    (folder / "lab" / "words.html").write_text(words_page(example_session(), all_sounds=True), encoding="utf-8")
+    frame = '<iframe src="../lab/words.html" title="My words" loading="lazy" allow="microphone"></iframe>'
+    return f'<h2>Try it</h2><p><a href="../lab/words.html">This page alone</a></p>{frame}'
 
 
 def _list(folder: Path, section: str, title: str, entries: Any) -> None:

@@ -123,7 +123,7 @@ def voices(text: str, _boards: list[Board]) -> None:
         st.caption(
             f"T in uint8, |T| = 50. Accuracy: {choices[0].accuracy.how}. ★ = the most accurate that fits and answers "
             "in two seconds. Instructions are counted in an emulator; times assume one cycle per instruction and were "
-            "not measured on a board. The paper's filter has no word finder: its clips must begin with the word."
+            "not measured on a board. A clip of one second must begin with the word; the other front ends find it."
         )
 
 

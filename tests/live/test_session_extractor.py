@@ -109,7 +109,7 @@ def test_another_extractor_computes_every_take_again_from_its_sound():
 
 @pytest.mark.parametrize(
     ("extractor", "front_end"),
-    [("word", "word"), ("speech", "speech"), ("log-mel", "word"), ("aligned", "clip")],
+    [("word", "word"), ("speech", "speech"), ("log-mel", "word"), ("aligned", "filter"), ("paper", "clip")],
 )
 def test_the_exported_project_has_the_sessions_extractor_or_names_both(extractor, front_end):
     session = taught(extractor)
@@ -120,14 +120,15 @@ def test_the_exported_project_has_the_sessions_extractor_or_names_both(extractor
         "word": f"The board hears words in a stream with the page's extractor, “{title}”",
         "speech": f"The board hears words in a stream with the page's extractor, “{title}”",
         "log-mel": f"The board uses “Cepstra of the word”, the page uses “{title}”: their accuracies differ",
-        "aligned": "The board uses the paper's filter, the page too",
+        "aligned": f"The board hears words in a stream with the page's extractor, “{title}”",
+        "paper": "The board uses the paper's filter, the page too",
     }[extractor]
     accuracies = f"{project.accuracy_board:.0%} on the board, {project.accuracy_page:.0%} on the page"
     for text in (project.remark, project.firmware.files["README.md"]):
         assert expected in text
         assert f"{accuracies}; {project.different} decided differently" in text
     firmware = project.firmware
-    if front_end == "clip":
+    if front_end in ("clip", "filter"):
         assert firmware.farthest is None
     elif front_end == extractor:  # the distance at which the page's probability of a known word is one half
         limit = np.sqrt(firmware.farthest) / firmware.scale

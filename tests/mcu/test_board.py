@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.mcu.test_firmware import F401, F767, H743, SLOW, clips, drifting, sound_model
+from tests.mcu.test_front_ends import firmware_of
 from tmlcd_core import BoardError, HybridTinyKNN, Tandem
 from tmlcd_core.cli import main
 from tmlcd_core.mcu import export_firmware
@@ -262,3 +263,25 @@ def test_the_command_writes_its_steps_and_changes_settings(project, tmp_path, ca
     assert all(step["equal"] for step in found["steps"])
     assert main(f"board --emulate --project {project} --batch 0".split()) == 2
     assert "refuses the settings" in capsys.readouterr().err
+
+
+@needs_qemu
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["word", "filter", "speech"])
+def test_words_of_a_stream_through_the_command(name, tmp_path, capsys):
+    """Sound over the serial line: the emulated board's decisions are the lines of the Python twin, from sound on."""
+    firmware = firmware_of(name)
+    assert firmware.check is not None
+    out = tmp_path / "steps.json"
+    project = firmware.write(tmp_path / "project")
+    assert main(f"board --emulate --project {project} --out {out} --json".split()) == 0
+    error = capsys.readouterr().err
+    steps = [step["board"] for step in json.loads(out.read_text())["steps"]]
+    lines = []
+    for step in steps:
+        answer = "(unknown)" if step["unknown"] else firmware.classes[step["prediction"]]
+        alarm = f" alarm {step['change']}" if step["alarm"] else ""
+        lines.append(f"{step['time']} {answer} {step['size']}{alarm}")
+    assert lines == firmware.check.expected.decode().splitlines()
+    assert error.count("(equal)") == len(steps) == firmware.check.samples
+    assert ("unknown (nearest: " in error) == ("(unknown)" in firmware.check.expected.decode())

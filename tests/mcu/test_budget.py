@@ -229,7 +229,7 @@ def test_the_recorded_instructions_are_measured_again(case):
 
 
 @pytest.mark.parametrize("board", [BOARDS["stm32f401"], BOARDS["stm32f767"]], ids=lambda b: b.core)
-@pytest.mark.parametrize("front_end", ["clip", "word", pytest.param("speech", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("front_end", ["clip", "filter", "word", pytest.param("speech", marks=pytest.mark.slow)])
 def test_the_recorded_instructions_of_a_word_are_counted_again(front_end, board):
     pytest.importorskip("unicorn")
     found, expected = count_word_instructions(front_end, board), PER_WORD[front_end, board.core]

@@ -7,7 +7,7 @@ import pytest
 
 from tmlcd_core.mcu.wasm import build, module
 
-LARGEST = {"learners": 20_000, "word": 30_000, "speech": 400_000}  # bytes
+LARGEST = {"learners": 20_000, "word": 30_000, "speech": 400_000, "filter": 100_000}  # bytes
 CALLED = {
     "learners": ("tml_open", "tml_set", "tml_hold", "tml_fit", "tml_run", "tml_rows", "tml_labels"),
     "word_core": ("words_set", "words_grid", "words_hold", "words_hear", "words_predict", "words_observe"),

@@ -319,7 +319,7 @@ def test_the_page_says_what_each_board_can_do():
     said = next(m.value for m in at.markdown if "right with your voice" in m.value)
     for choice in board_choices():
         assert (f"**{choice.board.title}**: {choice.title}. {choice.accuracy.same_voice:.1%}" in said) == choice.best
-    assert len(at.table[0].value) == len(board_choices()) == 9
+    assert len(at.table[0].value) == len(board_choices()) == 12
     assert any(board_choices()[0].accuracy.how in caption.value for caption in at.caption)
 
 

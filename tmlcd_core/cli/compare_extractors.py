@@ -76,7 +76,7 @@ def _compare(options: argparse.Namespace) -> Report:
         names,
         settings,
         options.speakers,
-        terminal_bar(),
+        progress=terminal_bar(),
     )
     people = list(next(iter(trial.extractors.values())).speakers)
     rows = [["extractor", "accuracy", "sd", "other voice", *people]]

@@ -38,8 +38,9 @@ def register(commands: Any) -> None:
     )
     parser.add_argument(
         "--front-end",
-        choices=("clip", "word", "speech"),
-        help="front end of the session: clip (the paper's filter), word or speech (default: the session's extractor)",
+        choices=("clip", "filter", "word", "speech"),
+        help="front end of the session: clip or filter (the paper's filter on clips or on words), word or speech "
+        "(default: the session's extractor)",
     )
     parser.add_argument("--data", default="speech", help="name from `data list`, or a folder of clips (%(default)s)")
     parser.add_argument(

@@ -20,7 +20,7 @@ from tmlcd_core.mcu.front_ends import FRONT_ENDS
 from tmlcd_core.mcu.sound import as_int16
 
 SMALLEST_STORE = "uint8"  # data type of T with room for the most takes
-CLIPS = ("paper", "aligned")  # extractors whose front end is the paper's filter on clips
+CLIPS = ("paper",)  # extractors whose front end is the paper's filter on clips
 FALLBACK = "word"  # front end of extractors without C code
 
 
@@ -45,7 +45,7 @@ def front_end_of(session: LiveSession) -> str:
     """Return the name of the front end with the session's extractor, or of the nearest one that has C code."""
     if session.extractor in CLIPS:
         return "clip"
-    return session.extractor if session.extractor in FRONT_ENDS else FALLBACK
+    return next((name for name, one in FRONT_ENDS.items() if one.page == session.extractor), FALLBACK)
 
 
 def session_project(
@@ -135,7 +135,7 @@ def session_project(
 
 
 def _front_end_in_words(session: LiveSession, front_end: str) -> str:
-    if front_end == session.extractor:
+    if front_end in FRONT_ENDS and FRONT_ENDS[front_end].page == session.extractor:
         return f"The board hears words in a stream with the page's extractor, “{session.voice.title}”."
     if front_end == "clip":
         same = session.extractor in CLIPS

@@ -19,9 +19,11 @@ from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.features.voice import VOICE_EXTRACTORS, Take, open_take
 from tmlcd_core.features.voice.cepstra import mfcc
 from tmlcd_core.features.voice.extractors import trimmed
+from tmlcd_core.features.voice.words import VOICE_RATE
 from tmlcd_core.knn import TinyKNN
 from tmlcd_core.live.settings import LiveSettings
-from tmlcd_core.mcu.front_ends import FRONT_ENDS
+from tmlcd_core.mcu.front_ends import FRONT_ENDS, lay_out
+from tmlcd_core.mcu.sound import FULL_SCALE, as_int16
 from tmlcd_core.optional_packages import require
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.validation import whole_number
@@ -29,6 +31,7 @@ from tmlcd_core.validation import whole_number
 DRAWS = 20  # random draws of words and takes, per speaker
 SPEAKERS = 20  # default maximum
 MOST_SPOKEN = 60  # per word and speaker
+SAID = ""  # key of the words that were said, beside the extractors' predictions
 EVERYBODY = "all speakers"
 UNNAMED = "one speaker"
 DTW = "mfcc-dtw"  # second opinion: no vectors, but the nearest take by dynamic time warping of its MFCCs
@@ -59,6 +62,8 @@ class ExtractorComparison:
     takes: int = 0  # takes read
     tests: int = 0  # predictions of each extractor
     extractors: dict[str, Scores] = field(default_factory=dict)
+    # Of a front end, each with its count, most frequent first: word said, prediction of the page and of the board.
+    differing: dict[str, list[tuple[str, str, str, int]]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)  # deviations from the request
     skipped: dict[str, str] = field(default_factory=dict)  # file name to reason
 
@@ -86,6 +91,7 @@ def measure_speakers(
     extractors: Sequence[str] = COMPARED,
     settings: LiveSettings | None = None,
     most_speakers: int = SPEAKERS,
+    noise: float | None = None,
     progress: Progress = silent,
 ) -> ExtractorComparison:
     """Compare extractors: train on `shots` takes of each of `classes` words of a speaker, test on the other takes.
@@ -93,6 +99,9 @@ def measure_speakers(
     Words and takes are drawn `draws` times per speaker, equally for all extractors, with the kNN of a live session.
     Each draw is also tested on the takes of the same words by another speaker, a different one each time. At most
     `most_speakers` speakers are used. Returns an `ExtractorComparison`.
+
+    With `noise`, the takes of a speaker are first laid into a stream with noise of that level (`lay_out`), and page and
+    board hear the same parts of it.
     """
     whole_number("shots", shots, 1, 1_000)
     whole_number("classes", classes, 2, 100)
@@ -111,7 +120,7 @@ def measure_speakers(
         takes = _open(words, trial)
         plans = _plans(takes, trial, np.random.default_rng([seed, number]))
         if plans:
-            voices[speaker] = _Voice(takes, plans)
+            voices[speaker] = _Voice(takes, plans, noise)
             trial.tests += sum(len(plan.test) for plan in plans)
         else:
             trial.remarks.append(f"{speaker}: skipped, too few usable takes")
@@ -122,11 +131,13 @@ def measure_speakers(
     told: dict[str, NDArray[np.str_]] = {}
     for number, name in enumerate(extractors):
         progress(number, len(extractors), name)
-        trial.extractors[name], told[name] = _scores(name, voices, settings)
-        page = name.removesuffix("-chip")
-        if page != name and page in told:
-            different = int(np.sum(told[name] != told[page]))
-            trial.extractors[name] = replace(trial.extractors[name], different=different)
+        trial.extractors[name], told[name], told[SAID] = _scores(name, voices, settings)
+        page = ON_CHIP[name].page if name in ON_CHIP else ""
+        if page in VOICE_EXTRACTORS and page in told:
+            apart = np.flatnonzero(told[name] != told[page])
+            said = Counter(zip(told[SAID][apart], told[page][apart], told[name][apart], strict=True))
+            trial.extractors[name] = replace(trial.extractors[name], different=len(apart))
+            trial.differing[name] = [(str(w), str(p), str(b), n) for (w, p, b), n in said.most_common()]
     progress(len(extractors), len(extractors), "extractors")
     return trial
 
@@ -139,35 +150,43 @@ class _Plan(NamedTuple):
 
 
 class _Voice:
-    """Takes of one speaker, their words (n,), and the draws."""
+    """Takes of one speaker, their words (n,), the draws, and the parts of the stream that a board hears."""
 
-    def __init__(self, takes: dict[str, list[Take]], plans: list[_Plan]) -> None:
+    def __init__(self, takes: dict[str, list[Take]], plans: list[_Plan], noise: float | None) -> None:
         self.takes = [take for word in takes for take in takes[word]]
+        sounds = [as_int16(take.samples) for take in self.takes]
+        self.parts = lay_out(sounds) if noise is None else lay_out(sounds, noise)
+        if noise is not None:
+            self.takes = [open_take(((part / FULL_SCALE).astype(np.float32), VOICE_RATE)) for part in self.parts]
         self.words = np.array([word for word in takes for _ in takes[word]])
         self.plans = plans
 
 
-def _scores(name: str, voices: dict[str, _Voice], settings: LiveSettings) -> tuple[Scores, NDArray[np.str_]]:
+def _scores(
+    name: str, voices: dict[str, _Voice], settings: LiveSettings
+) -> tuple[Scores, NDArray[np.str_], NDArray[np.str_]]:
     """Accuracy of one extractor for the speaker's own voice and, with two speakers or more, for another one.
 
-    The second is the array of all predictions, the speaker's own voice first.
+    The second is the array of all predictions, the speaker's own voice first, and the third that of the words said.
     """
     knn = _dtw if name == DTW else partial(_knn, settings=settings)
     if name in ON_CHIP:
-        read: Any = ON_CHIP[name].hear_takes
+        features: Any = {s: ON_CHIP[name].hear_parts(voice.parts, voice.takes) for s, voice in voices.items()}
     else:
-        read = mfcc_sequences if name == DTW else VOICE_EXTRACTORS[name].transform
-    features = {speaker: read(voice.takes) for speaker, voice in voices.items()}
+        read: Any = mfcc_sequences if name == DTW else VOICE_EXTRACTORS[name].transform
+        features = {speaker: read(voice.takes) for speaker, voice in voices.items()}
     people = list(voices)
     own: dict[str, list[float]] = {}
     other: list[float] = []
     every: list[NDArray[np.str_]] = []
+    said: list[NDArray[np.str_]] = []
     for number, (speaker, voice) in enumerate(voices.items()):
         own[speaker] = []
         for draw, plan in enumerate(voice.plans):
             X, words = _rows(features[speaker], plan.learn), voice.words[plan.learn]
             told = knn(X, words, _rows(features[speaker], plan.test))
             every.append(told)
+            said.append(voice.words[plan.test])
             own[speaker].append(float(np.mean(told == voice.words[plan.test])))
             if len(people) > 1:
                 stranger = people[(number + 1 + draw % (len(people) - 1)) % len(people)]
@@ -175,6 +194,7 @@ def _scores(name: str, voices: dict[str, _Voice], settings: LiveSettings) -> tup
                 if len(rows):
                     told = knn(X, words, _rows(features[stranger], rows))
                     every.append(told)
+                    said.append(voices[stranger].words[rows])
                     other.append(float(np.mean(told == voices[stranger].words[rows])))
     means = {speaker: float(np.mean(found)) for speaker, found in own.items()}
     d = None if name == DTW else (ON_CHIP.get(name) or VOICE_EXTRACTORS[name]).n_features
@@ -185,7 +205,7 @@ def _scores(name: str, voices: dict[str, _Voice], settings: LiveSettings) -> tup
         float(np.mean(other)) if other else None,
         d,
     )
-    return scores, np.concatenate(every)
+    return scores, np.concatenate(every), np.concatenate(said)
 
 
 def _rows(features: Any, rows: NDArray[np.intp]) -> Any:

@@ -17,16 +17,19 @@ from tmlcd_core.mcu.budget import (
     flash_bytes,
     largest_store,
 )
+from tmlcd_core.mcu.front_ends import NOISE
 from tmlcd_core.mcu.timing import PER_WORD, WordInstructions
 
 RECORDED = "front_ends.csv"
 TITLES = {
     "clip": "The paper's filter on clips of one second",
+    "filter": "The paper's filter on words",
     "word": "Cepstra of the word",
     "speech": "Network trained on speech, 8 bits",
 }
 CONFIGURATIONS = {
     "clip": FULL_RATE_F401,
+    "filter": FirmwareConfiguration(front_end="filter", store="uint8"),
     "word": FirmwareConfiguration(front_end="word", store="uint8"),
     "speech": FirmwareConfiguration(front_end="speech", store="uint8"),
 }
@@ -37,13 +40,15 @@ SLOWEST = 2.0  # seconds for a word at one cycle per instruction, beyond which a
 class VoiceAccuracy:
     """Accuracy of a front end on recorded voices, measured by `benchmarks/bench_front_ends.py`.
 
-    `words` words are taught with `shots` takes each by one of `speakers` speakers; `same_voice` and `other_voice` are
-    the accuracies of the board, `page_same` and `page_other` those of the page's extractor. `different` predictions
-    differ from the page's. The board has no word finder for clips: there both are the page's extractor, on seconds that
-    Python cut at the word.
+    The takes are laid into a stream with noise of `noise` steps of int16; page and board hear the same sound. `words`
+    words are taught with `shots` takes each by one of `speakers` speakers; `same_voice` and `other_voice` are the
+    accuracies of the board, `page_same` and `page_other` those of the page's extractor. `different` predictions of
+    both voices differ from the page's; `tests` are those of the same voice. For clips the board has no word finder:
+    both are the page's extractor on seconds that Python cut at the word.
     """
 
     front_end: str
+    noise: float
     words: int
     shots: int
     speakers: int
@@ -60,7 +65,8 @@ class VoiceAccuracy:
         """What was measured, for a footnote to all front ends."""
         return (
             f"{self.words} words, {self.shots} take each, {self.speakers} speakers of AudioMNIST, as the board hears "
-            "them; for clips, the page's extractor on seconds that Python cut at the word"
+            "them in the noise of a common microphone; for clips, the page's extractor on seconds that Python cut "
+            "at the word"
         )
 
 
@@ -88,20 +94,20 @@ class BoardChoice:
 
 @lru_cache(maxsize=1)
 def voice_accuracies() -> dict[str, VoiceAccuracy]:
-    """Return the recorded accuracies by front end."""
+    """Return the recorded accuracies by front end, at the noise of a common microphone (`NOISE`)."""
     kinds = {"int": int, "str": str, "float": float}
     with resources.files(__package__).joinpath(RECORDED).open(encoding="utf-8") as file:
         rows = [
             VoiceAccuracy(*(kinds[str(f.type)](line[f.name]) for f in fields(VoiceAccuracy)))
             for line in csv.DictReader(file)
         ]
-    return {row.front_end: row for row in rows}
+    return {row.front_end: row for row in rows if row.noise == NOISE}
 
 
 def write_accuracies(rows: Iterable[VoiceAccuracy]) -> None:
     """Write the file that `voice_accuracies` reads."""
     lines = [",".join(f.name for f in fields(VoiceAccuracy))]
-    lines += [",".join(f"{v:.4f}" if isinstance(v, float) else str(v) for v in astuple(row)) for row in rows]
+    lines += [",".join(f"{v:.4g}" if isinstance(v, float) else str(v) for v in astuple(row)) for row in rows]
     Path(__file__).with_name(RECORDED).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -105,7 +105,7 @@ SOUND_TABLES = {
     "viridis": "[256][3]",
     "filter": "[TML_FILTERS][49][3]",
 }
-FRONT_END_CODES = {"clip": "TML_CLIP", "word": "TML_WORD", "speech": "TML_SPEECH"}
+FRONT_END_CODES = {"clip": "TML_CLIP", "word": "TML_WORD", "speech": "TML_SPEECH", "filter": "TML_FILTER"}
 FOR_CLIPS = ("frontend.h", "fft.h", "audio.h", "spectrogram.c", "stem.c", "clip.c")
 FOR_TESTS = ("cusum.h", "cusum.c")
 
@@ -323,7 +323,7 @@ def export_firmware(
     files |= packaging(device, core, CORE_FLAGS[device.core])
     files["Makefile"] = _fill(_source("Makefile.in"), BOARD=device.name, BOARDS=" ".join(boards), CORE=" ".join(core))
     files |= {name: _licence(name) for name in LICENCES}
-    if isinstance(extractor, Extractor):
+    if isinstance(extractor, Extractor) or extractor == "filter":
         files["STEM.md"] = resources.files("tmlcd_core.features").joinpath("STEM.md").read_text(encoding="utf-8")
     if configuration.front_end == "speech":
         licence = resources.files("tmlcd_core.features.voice").joinpath("SPEECH_NETWORK.md")
@@ -776,7 +776,7 @@ def _board_flags(board: Board) -> str:
 def _weights_licence(c: FirmwareConfiguration) -> str:
     if c.front_end == "speech":
         return "; `SPEECH_NETWORK.md` is the licence of the network's weights"
-    return "; `STEM.md` is the licence of the filter's weights" if c.clips else ""
+    return "; `STEM.md` is the licence of the filter's weights" if c.clips or c.front_end == "filter" else ""
 
 
 def _readme(firmware: Firmware) -> str:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tmlcd_core.features import Extractor
 from tmlcd_core.features.voice import Take
 from tmlcd_core.features.voice.words import BELIEVED_DB
 from tmlcd_core.mcu import listening as hearing
 from tmlcd_core.mcu.listening import HOP, N_FFT, RING, WINDOW, Frames, Span, Spectrum
-from tmlcd_core.mcu.sound import as_int16
+from tmlcd_core.mcu.sound import Tables, as_int16, filter_tables, stem_features
 from tmlcd_core.mcu.speech_int8 import (
     arena_bytes,
     load_int8_network,
@@ -29,7 +31,9 @@ MARGIN = (hearing.PAUSE + 5) * HOP  # samples of silence around a take
 APART = 6  # frames next to a word that are not background
 FEWEST_QUIET = 5  # frames of background
 FINDER_BYTES = 104 + 8  # static variables of finder.c, and the counters of listen.c
-NOISE = 1.0  # root mean square, in steps of int16, of the noise in which takes are laid into a stream
+# Noise in which takes are laid into a stream: root mean square in steps of int16. A common MEMS microphone (INMP441:
+# full scale at 120 dB SPL, signal-to-noise ratio 61 dB at 94 dB SPL) has -87 dB of full scale.
+NOISE = 1.5
 LEAD_IN, BETWEEN = 0.4, 0.6  # seconds of noise before the first take and after each one
 
 
@@ -83,6 +87,12 @@ class FrontEnd(ABC):
     title: str
     sources: tuple[str, ...]  # C files beside those of all of them
     n_features: int
+    every = 1  # one of so many frames is kept
+
+    @property
+    def page(self) -> str:
+        """Name of the page's extractor with the same features."""
+        return self.name
 
     @property
     @abstractmethod
@@ -118,7 +128,10 @@ class FrontEnd(ABC):
 
         A take in which no word is heard has the features of `transform`; of several words the longest counts.
         """
-        parts = lay_out([as_int16(take.samples) for take in takes])
+        return self.hear_parts(lay_out([as_int16(take.samples) for take in takes]), takes)
+
+    def hear_parts(self, parts: Sequence[NDArray[np.int16]], takes: Sequence[Take]) -> NDArray[np.float32]:
+        """Return the features of n consecutive parts of a stream, as `hear_takes`; `takes` has their takes."""
         ends = np.cumsum([len(part) for part in parts])
         X = np.zeros((len(takes), self.n_features), np.float32)
         longest = np.zeros(len(takes), int)
@@ -140,7 +153,7 @@ class FrontEnd(ABC):
         rows = np.arange(len(frames.mel))
         whole = (rows * HOP >= MARGIN) & (rows * HOP + WINDOW <= MARGIN + len(sound))  # frames without padding
         quiet = whole & ((rows < first - APART) | (rows > last + APART))
-        background = np.zeros(hearing.BANDS, np.float32)
+        background = np.zeros(frames.mel.shape[1], np.float32)
         if quiet.sum() >= FEWEST_QUIET:
             background = hearing.power_of_level()[frames.mel[quiet]].mean(axis=0, dtype=np.float32)
         return self.features(frames, Span(first, last, last + hearing.PAUSE, 0, background))
@@ -149,10 +162,11 @@ class FrontEnd(ABC):
         """Return the constants of config.h as (name, value)."""
         return [
             ("TML_WINDOW", WINDOW),
-            ("TML_MELS", hearing.BANDS),
+            ("TML_MELS", len(self.spectrum.first)),
             ("TML_MEL_WEIGHTS", len(self.spectrum.weights)),
             ("TML_MEL_OFFSET", f"({self.spectrum.offset})"),
             ("TML_RING", RING),
+            ("TML_EVERY", self.every),
             *((f"TML_{name}", getattr(hearing, name)) for name in FINDER_TIMES),
         ]
 
@@ -171,9 +185,10 @@ class FrontEnd(ABC):
 
     def memory(self) -> list[tuple[str, str, int, bool, str]]:
         """Return the rows of the memory table, as the fields of `Row`: name, size, bytes, in the paper's sum, note."""
+        kept, bands = RING // self.every, len(self.spectrum.first)
         return [
             ("Audio", f"1x{WINDOW}", 2 * WINDOW, True, "one window"),
-            ("Levels", f"{RING}x{hearing.BANDS}", RING * hearing.BANDS, True, "the last 1.9 s, in half decibels"),
+            ("Levels", f"{kept}x{bands}", kept * bands, True, "the last 1.9 s, in half decibels"),
             *self.own_memory(),
             ("Word finder", "", FINDER_BYTES, False, "background, and the sound that may be a word"),
         ]
@@ -283,35 +298,97 @@ class SpeechFrontEnd(FrontEnd):
         ]
 
 
-FRONT_ENDS: dict[str, FrontEnd] = {front_end.name: front_end for front_end in (WordFrontEnd(), SpeechFrontEnd())}
+class FilterFrontEnd(FrontEnd):
+    """The paper's filter on the spectrogram of the word: 255 frequencies every 20 ms of a second.
+
+    As on the page, the second begins with the word, and silence follows; the word is at 16 kHz instead of 22.05 kHz.
+    """
+
+    name, title = "filter", "The paper's filter"
+    sources = ("audio.h", "stem.c", "filter.c")
+    bins, columns, every = N_FFT // 2 - 1, 50, 2
+    map_shape = 64, 13
+    n_features = 64 * 13
+    top = 80 * hearing.STEPS  # below the loudest cell
+    page = "aligned"
+
+    @property
+    def spectrum(self) -> Spectrum:
+        return _bin_spectrum()
+
+    def features(self, frames: Frames, span: Span) -> NDArray[np.float32]:
+        first = (max(span.start - hearing.LEAD, 0) + self.every // 2) // self.every
+        last = (span.stop + hearing.TAIL) // self.every
+        word = frames.mel[first * self.every : last * self.every + 1 : self.every][: self.columns].astype(np.int64)
+        levels = np.zeros((self.columns, self.bins), np.int64)
+        above = np.maximum(word - word.max() + self.top, 0)
+        levels[: len(word)] = np.minimum(256 * above // self.top, 255)
+        return stem_features(levels.T, _filter_tables())
+
+    def defines(self) -> list[tuple[str, Any]]:
+        return [
+            *super().defines(),
+            ("TML_BINS", self.bins),
+            ("TML_FRAMES", self.columns),
+            ("TML_FILTERS", 1),
+            ("TML_MAP_ROWS", self.map_shape[0]),
+            ("TML_MAP_COLUMNS", self.map_shape[1]),
+            ("TML_FUSED", 1),
+        ]
+
+    def own_memory(self) -> list[tuple[str, str, int, bool, str]]:
+        return [
+            ("Spectrogram", f"{self.bins}x{self.columns}", self.bins * self.columns, True, "levels of the word"),
+        ]
+
+    def own_tables(self) -> list[CTable]:
+        tables = _filter_tables()
+        return [
+            CTable("const float tml_bias[TML_FILTERS]", tables["bias"]),
+            CTable("const float tml_fused[TML_FILTERS][49][256]", tables["fused"]),
+        ]
+
+
+@lru_cache(maxsize=1)
+def _bin_spectrum() -> Spectrum:
+    """Frames whose bands are the single bins 1 to 255."""
+    return hearing.spectrum_of(np.eye(N_FFT // 2 + 1)[1:-1], 0)
+
+
+@lru_cache(maxsize=1)
+def _filter_tables() -> Tables:
+    return filter_tables(Extractor(), fused=True)
+
+
+FRONT_ENDS: dict[str, FrontEnd] = {one.name: one for one in (WordFrontEnd(), SpeechFrontEnd(), FilterFrontEnd())}
 SHARED_SOURCES = ("frontend.h", "fft.h", "finder.h", "finder.c", "listen.h", "listen.c")
 LISTENING = {"sample_rate": hearing.VOICE_RATE, "n_fft": N_FFT, "hop": HOP}
 
 
-def lay_out(sounds: Sequence[NDArray[np.int16]], seed: int = 0) -> list[NDArray[np.int16]]:
+def lay_out(sounds: Sequence[NDArray[np.int16]], noise: float = NOISE) -> list[NDArray[np.int16]]:
     """Return sounds, each int16 (n,), as consecutive parts of a stream: noise before the first and after each one.
 
-    The noise has the median level of the sounds' own backgrounds, at least one step of int16; this least noise is also
-    added to the sounds, since a word that is cut close has no background.
+    It has the median level of the sounds' own backgrounds, at least `noise` (root mean square, in steps of int16); this
+    least noise is also added to the sounds, since a word that is cut close has no background.
     """
-    rng = np.random.default_rng(seed)
-    level = float(np.median([_background_level(sound) for sound in sounds])) if sounds else NOISE
+    rng = np.random.default_rng(0)
+    level = float(np.median([_background_level(sound, noise) for sound in sounds])) if sounds else noise
     parts = []
     for number, sound in enumerate(sounds):
         before, after = round(LEAD_IN * hearing.VOICE_RATE) if number == 0 else 0, round(BETWEEN * hearing.VOICE_RATE)
-        part = np.pad(np.full(len(sound), NOISE), (before, after), constant_values=level)
+        part = np.pad(np.full(len(sound), noise), (before, after), constant_values=level)
         part *= rng.normal(size=len(part))
         part[before : before + len(sound)] += sound
         parts.append(np.rint(part).clip(-32_768, 32_767).astype(np.int16))
     return parts
 
 
-def _background_level(sound: NDArray[np.int16]) -> float:
-    """Root mean square of the quietest frames of a sound; NOISE if it is trimmed: they are near the loudest ones."""
+def _background_level(sound: NDArray[np.int16], least: float) -> float:
+    """Root mean square of the quietest frames of a sound; `least` if it is trimmed: they are near the loudest ones."""
     frames = sound[: len(sound) // HOP * HOP].reshape(-1, HOP).astype(np.float64)
     if not len(frames):
-        return NOISE
+        return least
     powers = np.sort(np.square(frames).mean(axis=1))
     quiet = powers[: max(1, len(powers) // 10)].mean()
     trimmed = quiet > powers[-1] * 10 ** (-BELIEVED_DB / 10)
-    return NOISE if trimmed else float(max(NOISE, np.sqrt(quiet)))
+    return least if trimmed else float(max(least, np.sqrt(quiet)))

@@ -68,7 +68,7 @@ class Frames(NamedTuple):
     Parameters
     ----------
     mel
-        Levels in half decibels, uint8 (n, 32).
+        Levels in half decibels, uint8 (n, bands): of 32 mel bands, or of 255 single bins for the paper's filter.
     energy
         Sum of squares of the hop in the middle of the window, float32 (n,).
     bands
@@ -131,7 +131,7 @@ def power_of_level() -> NDArray[np.float32]:
 def frames_of(samples: NDArray[np.int16], spectrum: Spectrum, block: int = 4_096) -> Frames:
     """Return the `Frames` of samples (n,) at 16 kHz; the transforms are computed `block` frames at a time."""
     count = max(0, (len(samples) - WINDOW) // HOP + 1)
-    mel = np.zeros((count, BANDS), np.uint8)
+    mel = np.zeros((count, len(spectrum.first)), np.uint8)
     energy = np.zeros(count, np.float32)
     bands = np.zeros((count, len(EDGES) - 1), np.float32)
     if not count:

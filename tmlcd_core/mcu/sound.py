@@ -42,10 +42,16 @@ def sound_tables(c: FirmwareConfiguration, extractor: Extractor, fused: bool) ->
     if c.layout != "paper":
         window = window / FULL_SCALE  # int16 samples; scaling by a power of two is exact
     angles = 2 * np.pi * i[: c.n_fft // 2] / c.n_fft
+    tables = {"window": window, "twiddle": np.stack([np.cos(angles), -np.sin(angles)], axis=1)}
+    return {name: np.asarray(table, np.float32) for name, table in tables.items()} | filter_tables(extractor, fused)
+
+
+def filter_tables(extractor: Extractor, fused: bool) -> dict[str, NDArray[np.float32]]:
+    """Return the constants of the convolution, float32 by name: `bias` and the others of `sound_tables`."""
     kernels, bias = load_stem().folded(extractor.filters)
     taps = kernels.reshape(len(kernels), 3, KERNEL**2).transpose(0, 2, 1)  # filter, place, colour
     viridis = load_stem().viridis
-    tables = {"window": window, "twiddle": np.stack([np.cos(angles), -np.sin(angles)], axis=1), "bias": bias}
+    tables: dict[str, NDArray] = {"bias": bias}
     if fused:
         tables["fused"] = taps.astype(np.float64) @ viridis.T.astype(np.float64)
     else:
@@ -60,7 +66,7 @@ def as_int16(clips: NDArray[np.floating]) -> NDArray[np.int16]:
 
 def board_features(clips: NDArray[np.int16], c: FirmwareConfiguration, tables: Tables) -> NDArray[np.float32]:
     """Return the features of `tml_extract` for clips (n, sample_rate), shape (n, features)."""
-    return np.stack([_stem(_levels(_decibels(clip, c, tables), c), c, tables) for clip in clips])
+    return np.stack([stem_features(_levels(_decibels(clip, c, tables), c), tables) for clip in clips])
 
 
 def _decibels(clip: NDArray[np.int16], c: FirmwareConfiguration, tables: Tables) -> NDArray:
@@ -141,13 +147,16 @@ def _levels(db: NDArray, c: FirmwareConfiguration) -> NDArray[np.intp]:
     return np.clip(scaled, 0, 255).astype(np.intp)
 
 
-def _stem(levels: NDArray[np.intp], c: FirmwareConfiguration, tables: Tables) -> NDArray[np.float32]:
-    """Colour, 7x7 convolution of stride 2, ReLU and 3x3 maximum of stride 2, as features (features,)."""
+def stem_features(levels: NDArray[np.intp], tables: Tables) -> NDArray[np.float32]:
+    """Return the features of `tml_stem` for levels 0..255 (bins, frames), shape (features,).
+
+    They are colours, a 7x7 convolution of stride 2, ReLU, and a 3x3 maximum of stride 2.
+    """
     rows, columns = ((size - 1) // 2 + 1 for size in levels.shape)
     pad = KERNEL // 2
     inside = np.pad(np.ones(levels.shape, bool), pad)
     padded = np.pad(levels, pad)
-    map_rows, map_columns = c.map_shape
+    map_rows, map_columns = (rows - 1) // 2 + 1, (columns - 1) // 2 + 1
     maps = []
     for number, bias in enumerate(tables["bias"]):
         total = np.full((rows, columns), bias, np.float32)

@@ -77,6 +77,8 @@ class WordInstructions:
 PER_WORD = {
     ("clip", "cortex-m4"): WordInstructions(3_649_733, 1_466_847),
     ("clip", "cortex-m7"): WordInstructions(3_461_533, 1_483_999),
+    ("filter", "cortex-m4"): WordInstructions(5_762_751, 1_627_961),
+    ("filter", "cortex-m7"): WordInstructions(5_300_514, 1_626_824),
     ("word", "cortex-m4"): WordInstructions(5_151_801, 487_690),
     ("word", "cortex-m7"): WordInstructions(4_891_014, 298_750),
     ("speech", "cortex-m4"): WordInstructions(5_100_601, 194_661_764),

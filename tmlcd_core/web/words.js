@@ -30,6 +30,7 @@ let pending; // answer that waits for its word
 let heard; // samples and words, for the board's table
 let closeMicrophone = null;
 let opening = false;
+let unsaved = false; // recordings
 let running = false; // a demonstration
 let tape = new Int16Array(0); // the last samples
 let tapeEnd = 0; // samples since `listen`
@@ -148,6 +149,7 @@ function admit(take) {
   if (Object.values(takes).some((other) => other.sha256 === digest)) return null;
   const name = `t${++log.number}`;
   takes[name] = { ...take, sha256: digest };
+  unsaved = true;
   return name;
 }
 
@@ -328,6 +330,7 @@ function play() {
   playSound(takes[name].samples);
   say(hearInside(name) ? `Played: a take of “${word}”.` : `No word was found in the take ${name} of “${word}”.`);
   if (pending) showAnswer();
+  showBoard();
 }
 
 async function runTakes() {
@@ -348,12 +351,14 @@ function save() {
   const address = URL.createObjectURL(new Blob([sessionFile(log, takes)], { type: "application/zip" }));
   const link = Object.assign(document.createElement("a"), { href: address, download: "words.session.zip" });
   link.click();
+  unsaved = false;
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
 function reset() {
   core.reset();
   for (const name of Object.keys(takes)) if (!(name in page.sounds)) delete takes[name];
+  unsaved = false;
   log = structuredClone(page.log);
   answers = [];
   drifts = [];
@@ -369,7 +374,8 @@ function reset() {
 function options() {
   for (const id of ["first", "second", "taught"])
     find(id).replaceChildren(...page.words.map((word) => new Option(word)));
-  find("second").selectedIndex = 1;
+  const played = [...new Set([...material().map(([, word]) => word), ...page.words])]; // those that can be played first
+  [find("first").value, find("second").value] = played;
   for (const word of page.words) {
     const button = Object.assign(document.createElement("button"), { type: "button", textContent: word });
     button.addEventListener("click", () => judge(word));
@@ -378,6 +384,7 @@ function options() {
   const actions = { listen, play, run: runTakes, swap, save, reset };
   for (const [id, act] of Object.entries(actions)) find(id).addEventListener("click", () => act());
   find("file").addEventListener("change", ({ target }) => openFile(target));
+  addEventListener("beforeunload", (event) => unsaved && event.preventDefault()); // the browser asks
   for (const id of ["play", "run"]) find(id).hidden = !material().length;
 }
 

@@ -26,7 +26,7 @@ from tmlcd_core.viz.palette import styles
 from tmlcd_core.web.one_file import bundle, lean, modules_of, one_file, packed, style_sheet
 
 MODULES = ("data", "word_core", "word_charts", "session_file", "microphone", "words")
-LARGEST = {"word": 100_000, "speech": 1_500_000}  # bytes of a page, unless all recordings are asked for
+LARGEST = {"word": 100_000, "speech": 1_500_000, "filter": 300_000}  # bytes of a page, unless all sounds are asked for
 AROUND = 0.1  # seconds
 TAKE_BYTES = 200  # of the description of a recording, at most
 STORE_TYPES = {"float32": "<f4", "int16": "<i2", "uint8": "<u1"}
@@ -131,10 +131,10 @@ def words_page(
         sound = as_int16(session.takes[take].samples)
         if not all_sounds:
             sound = _cut(sound, page["log"]["takes"][take])
-        room -= len(packed(pack_sounds({take: sound}))) + TAKE_BYTES
-        if room < 0 and not all_sounds:
-            break
-        chosen[take] = sound
+        size = len(packed(pack_sounds({take: sound}))) + TAKE_BYTES
+        if all_sounds or size <= room:
+            chosen[take] = sound
+            room -= size
     return made(chosen)
 
 

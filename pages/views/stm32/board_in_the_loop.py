@@ -12,8 +12,9 @@ from pages.shell.visitor import is_local_visitor
 from tmlcd_core.mcu.qemu import missing_tools
 from tmlcd_core.viz import mcu as viz
 
-# A drift within a minute: two words swap after 40 of 80 clips, and the change test has short batches.
-COMMAND = ["board", "--emulate", "--samples", "120", "--swap", "--threshold", "6", "--batch", "10", "--warmup", "20"]
+# A drift within a minute: two words swap halfway, and the change test has short batches.
+CLIPS = 120
+COMMAND = f"board --emulate --samples {CLIPS} --swap --threshold 6 --batch 10 --warmup 20".split()
 OWN_BOARD = "python -m tmlcd_core board --port /dev/ttyACM0 --project tmlcd-firmware"
 
 
@@ -32,8 +33,8 @@ def show_board_in_the_loop() -> None:
         return
     work = BackgroundCommand.of_visitor("the emulated board", "board.json", "board.json")
     st.caption(
-        "Without a board: an STM32F405 under QEMU hears 80 clips of “yes” and “no” over its serial line. After 40 "
-        "clips the two words swap their meaning."
+        f"Without a board: an STM32F405 under QEMU hears {CLIPS} clips of “yes” and “no” over its serial line. After "
+        f"{CLIPS // 2} clips the two words swap their meaning."
     )
     work.controls(COMMAND)
     if text := work.result():

@@ -2,6 +2,7 @@
  *
  * config.h has the choice, TML_FRONT_END:
  *     TML_CLIP    the paper's filter on one second of sound after the other, without a word finder
+ *     TML_FILTER  the paper's filter on the words of a stream
  *     TML_WORD    cepstra of the word
  *     TML_SPEECH  network trained on speech, in 8 bits
  * All have these two functions. Results do not depend on the sizes of the blocks. Main loop:

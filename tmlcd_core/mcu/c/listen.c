@@ -1,4 +1,4 @@
-/* Front ends TML_WORD and TML_SPEECH: sound to frames in mel bands, and the words in them. */
+/* Front ends TML_WORD, TML_SPEECH and TML_FILTER: sound to frames in bands, and the words in them. */
 #include "listen.h"
 
 #include "frontend.h"
@@ -10,13 +10,13 @@
 #define SMEAR ((TML_WINDOW + TML_HOP) / 4)       /* by which they lengthen a word at either end, half of the most */
 
 static int16_t audio[TML_WINDOW];
-static uint8_t ring[TML_RING][TML_MELS];
+static uint8_t ring[TML_RING / TML_EVERY][TML_MELS];
 static uint32_t filled;  /* samples in the window */
 static uint32_t frame;   /* the next frame; in 497 days, when it wraps, one word may be heard wrongly */
 
 const uint8_t *tml_mel(uint32_t t)
 {
-    return ring[t % TML_RING];
+    return ring[t / TML_EVERY % (TML_RING / TML_EVERY)];
 }
 
 #if TML_FRONT_END == TML_WORD
@@ -45,7 +45,7 @@ static void forget_background(void)
     settled = 0;
 }
 
-#else
+#elif TML_FRONT_END == TML_SPEECH
 
 static float energies[TML_RING];
 
@@ -96,7 +96,7 @@ static void transform(void)
 
 static void store_mel(void)
 {
-    uint8_t *levels = ring[frame % TML_RING];
+    uint8_t *levels = ring[frame / TML_EVERY % (TML_RING / TML_EVERY)];
     const float *weight = tml_mel_weight;
     for (uint32_t b = 0; b < TML_MELS; b++) {
         float sum = 0.0f;
@@ -114,7 +114,9 @@ static int next_frame(tml_span *span)
 {
     float bands[TML_FINDER_BANDS];
     transform();
-    store_mel();
+    if (frame % TML_EVERY == 0) {
+        store_mel();
+    }
     for (uint32_t b = 0; b < TML_FINDER_BANDS; b++) {
         float sum = 0.0f;
         for (uint32_t i = tml_finder_edges[b]; i < tml_finder_edges[b + 1]; i++) {
@@ -129,7 +131,7 @@ static int next_frame(tml_span *span)
     } else {
         follow_background();
     }
-#else
+#elif TML_FRONT_END == TML_SPEECH
     store_energy();
 #endif
     frame++;

@@ -1,4 +1,4 @@
-/* Frames of a stream of sound at 16 kHz: output of listen.c, input of word.c and speech.c. */
+/* Frames of a stream of sound at 16 kHz: output of listen.c, input of filter.c, word.c and speech.c. */
 #ifndef TMLCD_LISTEN_H
 #define TMLCD_LISTEN_H
 
@@ -8,7 +8,7 @@
 #define TML_LEAD 3 /* frames that belong to the word before its first and after its last loud frame */
 #define TML_TAIL 2
 
-/* Levels of frame t in the mel bands, in half decibels; the last TML_RING frames are kept. */
+/* Levels of frame t in the bands, in half decibels; of the last TML_RING frames every TML_EVERY-th is kept. */
 const uint8_t *tml_mel(uint32_t t);
 
 /* Features of a word, TML_FEATURES floats. */
@@ -16,7 +16,7 @@ const float *tml_word_features(const tml_span *word);
 
 #if TML_FRONT_END == TML_WORD
 extern float tml_background[TML_MELS];  /* mean power of the background */
-#else
+#elif TML_FRONT_END == TML_SPEECH
 float tml_energy(uint32_t t);           /* sum of squares of TML_HOP samples in the middle of frame t */
 #endif
 

@@ -53,16 +53,16 @@ extern const uint8_t tml_initial_label[TML_INITIAL];
 #if TML_AUDIO
 extern const float tml_window[TML_WINDOW];            /* Hann; of clips and int16 audio scaled to full scale = 1 */
 extern const float tml_twiddle[TML_N_FFT / 2][2];     /* cos, -sin of 2 pi i / n_fft */
-#if TML_FRONT_END == TML_WORD || TML_FRONT_END == TML_SPEECH
+#if TML_FRONT_END != TML_CLIP
 extern const uint16_t tml_finder_edges[7];            /* bins at which the bands of the word finder begin and end */
-extern const uint8_t tml_mel_first[TML_MELS];         /* bins of a mel band … */
+extern const uint8_t tml_mel_first[TML_MELS];         /* bins of a band … */
 extern const uint8_t tml_mel_count[TML_MELS];
 extern const float tml_mel_weight[TML_MEL_WEIGHTS];   /* … and their weights, one band after the other */
 #if TML_FRONT_END == TML_WORD
 extern const float tml_power[256];                    /* power of a level in half decibels */
 extern const float tml_cosine[12][TML_MELS];          /* weighted rows of the discrete cosine transform */
 extern const float tml_smoothing[4];                  /* weights of a frame and its neighbours on either side */
-#else
+#elif TML_FRONT_END == TML_SPEECH
 extern const uint16_t tml_layers[TML_LAYERS][8];      /* see speech.c */
 extern const uint32_t tml_weights[TML_WEIGHTS / 4];   /* int8 by layer, channel and tap; the lowest byte first */
 extern const int32_t tml_layer_bias[TML_CHANNELS];    /* by layer and channel */
@@ -71,7 +71,8 @@ extern const int32_t tml_negative[TML_CHANNELS];
 extern const float tml_output_scale[TML_FEATURES];
 extern const float tml_output_mean[TML_FEATURES];
 #endif
-#else
+#endif
+#if TML_FRONT_END == TML_CLIP || TML_FRONT_END == TML_FILTER
 extern const float tml_bias[TML_FILTERS];             /* batch normalisation, folded into filter and bias */
 #if TML_FUSED
 extern const float tml_fused[TML_FILTERS][49][256];   /* contribution of a level at a tap: colour x filter */

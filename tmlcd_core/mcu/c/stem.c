@@ -11,7 +11,7 @@ static float add_row(float sum, uint32_t filter, int32_t tap, int32_t row, int32
 {
 #if TML_FUSED
     const float(*table)[256] = &tml_fused[filter][tap];
-    const int16_t *level = tml_plane[row];
+    const tml_level *level = tml_plane[row];
     if (last - first == 7) { /* the usual case, unrolled */
         level += left;
         sum += table[0][level[0]];
@@ -82,9 +82,14 @@ void tml_stem(void)
     }
 }
 
+#if TML_FRONT_END == TML_CLIP
 const float *tml_extract(void)
 {
     tml_spectrogram();
+#else
+const float *tml_plane_features(void)
+{
+#endif
     tml_stem();
     return &features[0][0][0];
 }
