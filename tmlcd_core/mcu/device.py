@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import io
 import shutil
 import subprocess
 import sys
@@ -286,7 +287,7 @@ class EmulatedBoard:
             machine.hook_add(unicorn.UC_HOOK_BLOCK, self._count)
         machine.hook_add(unicorn.UC_HOOK_INTR, self._debugger)
         self.machine = machine
-        self._input = b""
+        self._input = io.BytesIO()
         self._output: list[bytes] = []
         self._running = False
 
@@ -310,7 +311,7 @@ class EmulatedBoard:
 
     def run(self, stream: bytes) -> str:
         """Run the program from reset to its end with `stream` as stream.bin; return its output."""
-        self._input, self._output, self._running = stream, [], True
+        self._input, self._output, self._running = io.BytesIO(stream), [], True
         self._reset(0)
         if self._running:
             raise ExportError("the program stopped early: check stream.bin and the board")
@@ -337,7 +338,7 @@ class EmulatedBoard:
         elif what == SYS_READ:
             request = bytes(machine.mem_read(where, 12))
             to, count = (int.from_bytes(request[i : i + 4], "little") for i in (4, 8))
-            part, self._input = self._input[:count], self._input[count:]
+            part = self._input.read(count)
             machine.mem_write(to, part)
             answer = count - len(part)
         elif what == SYS_WRITE0:
