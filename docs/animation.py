@@ -13,13 +13,13 @@ FILE = ROOT / ".github" / "pictures" / "drift-lab.webp"
 LINK = "drift-lab?data=points&drift=labels-swapped&per_class=750&seed=1" + "".join(
     f"&learners={name}" for name in ("static", "cit", "active", "hybrid")
 )
-SIZE = {"width": 1280, "height": 900}
+SIZE = {"width": 1280, "height": 1000}
 WIDTH = 880  # px of the animation
 MARGIN = 8  # px around the player
 SAMPLES = (*range(600, 740, 20), *range(740, 960, 8), *range(960, 1480, 40), 1499)  # slow around the change at 750
 FRAME_MS, LAST_MS = 120, 3000
 QUALITY = 70  # of lossy WebP, 0 to 100
-LARGEST = 2_000_000  # bytes
+LARGEST = 1_000_000  # bytes
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from PIL import Image
 from playwright.sync_api import TimeoutError, expect
 
 from tests.pages.test_app_browser import WAIT, browser, frames, server, settle, visit  # noqa: F401
+from tmlcd_core.mcu.qemu import missing_tools
 
 pytestmark = pytest.mark.browser
 
@@ -132,3 +133,19 @@ def test_the_firmware_comes_down_as_a_page(server, visit):  # noqa: F811
         page.get_by_role("button", name=re.compile("words.html")).click()
     text = download.value.path().read_text("utf-8")
     assert "My words: yes, no, up, stop" in text and "What the STM32F401 would do" in text
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_emulated_board_is_a_click_away(server, visit):  # noqa: F811
+    """The button starts QEMU; every decision of the board is that of its Python twin, and the drift raises an alarm."""
+    if missing := missing_tools():
+        pytest.skip(missing)
+    page = visit(f"{server}/stm32")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_role("button", name="Cancel", exact=True)).to_be_enabled(timeout=WAIT)
+    found = page.get_by_test_id("stMetric").filter(has_text="Decisions that differ from Python")
+    expect(found.get_by_test_id("stMetricValue")).to_have_text("0", timeout=500_000)
+    alarms = page.get_by_test_id("stMetric").filter(has_text="Alarms")
+    expect(alarms.get_by_test_id("stMetricValue")).not_to_have_text("0", timeout=WAIT)
+    page.wait_for_function("() => document.body.innerText.includes('alarm: change at')")

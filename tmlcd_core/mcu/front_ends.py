@@ -131,7 +131,10 @@ class FrontEnd(ABC):
         return self.hear_parts(lay_out([as_int16(take.samples) for take in takes]), takes)
 
     def hear_parts(self, parts: Sequence[NDArray[np.int16]], takes: Sequence[Take]) -> NDArray[np.float32]:
-        """Return the features of n consecutive parts of a stream, as `hear_takes`; `takes` has their takes."""
+        """Return the features of n consecutive parts of a stream, shape (m,) each, as `hear_takes`, shape (n, d).
+
+        `takes` has the take of each part.
+        """
         ends = np.cumsum([len(part) for part in parts])
         X = np.zeros((len(takes), self.n_features), np.float32)
         longest = np.zeros(len(takes), int)

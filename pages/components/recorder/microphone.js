@@ -1,5 +1,7 @@
 // The browser's microphone as frames of FRAME seconds, and a WAV file of frames.
 
+const PATIENCE = 8000; // ms for the browser to start its audio system
+
 // Runs in an audio worklet, independent of a busy page: mixes to mono and splits samples into frames.
 const TAP = `registerProcessor("tap", class extends AudioWorkletProcessor {
   constructor() { super(); this.frame = new Float32Array(Math.round(sampleRate * ${FRAME})); this.filled = 0; }
@@ -21,6 +23,7 @@ async function openMicrophone(onFrame, onEnd) {
   const wishes = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
   const stream = await navigator.mediaDevices.getUserMedia({ audio: wishes });
   const permission = await microphonePermission();
+  const allowed = permission?.state;
   let context;
   const close = () => {
     if (permission) permission.onchange = null;
@@ -29,12 +32,14 @@ async function openMicrophone(onFrame, onEnd) {
   };
   try {
     context = new AudioContext();
-    await context.resume();
+    const silent = new Promise((_, refuse) => setTimeout(() => refuse(new DOMException("", "silent")), PATIENCE));
+    await Promise.race([context.resume(), silent]);
     const source = context.createMediaStreamSource(stream);
     const tap = await makeTap(context, onFrame);
     const silence = new GainNode(context, { gain: 0 }); // a node runs only if it is connected to the destination
     source.connect(tap).connect(silence).connect(context.destination);
-    const withdrawn = () => permission && permission.state !== "granted";
+    // Firefox may say "prompt" while the microphone is allowed this once.
+    const withdrawn = () => permission && permission.state !== "granted" && permission.state !== allowed;
     if (permission) permission.onchange = () => withdrawn() && onEnd("withdrawn");
     for (const track of stream.getTracks()) track.onended = () => onEnd(withdrawn() ? "withdrawn" : "ended");
     context.onstatechange = () => context.state === "interrupted" && onEnd("hidden");

@@ -26,6 +26,8 @@ const SAYS = {
     + "or ready-made clips.",
   NotFoundError: "No microphone found. Connect one and press again, or use files or ready-made clips.",
   NotReadableError: "Another program is using the microphone. Close it and press again.",
+  silent: "The browser cannot start its audio system. Connect headphones or a loudspeaker and press again, or use files "
+    + "or ready-made clips.",
   ended: "The microphone was disconnected. Connect it and press again. Your recordings are safe.",
   withdrawn: "The permission for the microphone was withdrawn. Allow it next to the address of this page and press again. "
     + "Your recordings are safe.",
@@ -118,7 +120,8 @@ class Recorder {
     this.free.checked = true;
     this.free.onchange = () => this.setFree();
     label.append(this.free, "Listen all the time");
-    label.title = "Every word is a take. Without it, press the microphone before each word.";
+    label.title = "Every word is a take. Without it, press the microphone before each word. "
+      + "Somebody who talks nearby hides words or starts takes: ask for quiet, or press for each word.";
     this.offButton = element("button", "small", { type: "button" });
     this.offButton.textContent = "Switch off";
     this.offButton.onclick = () => this.off();

@@ -6,7 +6,17 @@ import pandas as pd
 import streamlit as st
 
 from pages.shell.url_widgets import as_text, checked, table
-from tmlcd_core.paper.equal_bytes import HEAD, LOSS_HEAD, EqualBytes, loss_rows, rows, sentence
+from tmlcd_core.paper.equal_bytes import (
+    HEAD,
+    LOSS_HEAD,
+    RIVER_CLASSES,
+    RIVER_RUNS,
+    RIVER_SCENARIOS,
+    EqualBytes,
+    loss_rows,
+    rows,
+    sentence,
+)
 from tmlcd_core.shipped_data import PLACE
 from tmlcd_core.viz.equal_bytes import figure, in_words
 
@@ -14,6 +24,10 @@ TAB = "At equal bytes"
 SHIPPED = PLACE / "equal_bytes.json"
 BUDGET_TITLES = {"50 samples": "50", "100 samples per class": "100·λ"}
 SHOWN_LOSSES = 10
+ABOUT = {
+    "voices": "“voices” is a folder with the digits 0 to 9, said by 12 people: 1,200 recordings of AudioMNIST, which "
+    "are not shipped. Nothing about Tandem was chosen on them."
+}  # data -> what the caption adds
 
 
 def show_equal_bytes() -> None:
@@ -34,9 +48,9 @@ def show_equal_bytes() -> None:
         f"Memory: the bytes of so many float32 samples. Mean over λ = 2, 3 and 5, {study.runs} draws of the classes "
         f"each, and {scenarios(study, data)}. “Bytes, k = 5” stores one byte per feature and votes by distance. "
         "“Tandem − it” is a mean over paired draws with its 95 % bootstrap interval; p is Wilcoxon's signed-rank test "
-        "with Holm's correction. River's learners cannot be limited. They saw fewer streams (λ = 3, three draws, class "
-        "change and swap), so only their difference to Tandem compares; the bytes are river's own count of its Python "
-        "objects."
+        f"with Holm's correction. River's learners cannot be limited. They saw fewer streams (λ = {RIVER_CLASSES}, "
+        f"{RIVER_RUNS} draws, {' and '.join(RIVER_SCENARIOS)}), so only their difference to Tandem compares; the bytes "
+        f"are river's own count of its Python objects. {ABOUT.get(data, '')}"
     )
     st.subheader("Where Tandem loses")
     if lost:

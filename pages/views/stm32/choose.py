@@ -17,9 +17,9 @@ PRESETS = {
 }
 CLIP, VECTOR = "clip", "vectors"
 INPUTS = {
-    CLIP: "One-second clips, the paper's filter",
-    "word": "Words in a stream, cepstra",
-    "speech": "Words in a stream, speech network",
+    CLIP: "Clips, the paper's filter",
+    "word": "Words, cepstra",
+    "speech": "Words, speech network",
     VECTOR: "Vectors",
 }
 RATES = (4_410, 8_000, 11_025, 16_000, 22_050, 32_000, 44_100, 48_000)
