@@ -19,7 +19,7 @@ classroom: $(VENV)/.run
 	$(BIN)/python -m pages.classroom --port $(PORT) $(if $(ADDRESS),--address $(ADDRESS))
 
 test: $(VENV)/.dev browser emulator lint
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 30 -m "not slow"
 
 test-slow: $(VENV)/.dev browser emulator
 	$(BIN)/python -m pytest -n 2
