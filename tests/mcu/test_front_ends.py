@@ -338,11 +338,11 @@ def test_emulated_boards_decide_as_the_twin_on_real_voices(name, board, store, t
     labels = np.where(np.arange(len(files)) < len(files) // 2, digits, (digits + 1) % 10)
     front_end, first = FRONT_ENDS[name], 40
     X = front_end.transform(known[:first])
-    model = HybridTinyKNN(max_size=80, batch=20, warmup=60, threshold=8.0).fit(X, labels[:first])
-    firmware = export_firmware(model, name, board=board, store=store, limit=LARGEST[name], classes=range(10))
+    model = HybridTinyKNN(max_size=50, batch=20, warmup=60, threshold=8.0).fit(X, labels[:first])
+    firmware = export_firmware(model, name, board=board, store=store, limit=LARGEST.get(name, 8.0), classes=range(10))
     parts = lay_out([as_int16(take.samples) for take in known[first:]])
     words = [(word.end, firmware.quantise(word.x[None])[0]) for word in front_end.hear(np.concatenate(parts))]
-    twin = twin_of(model, firmware.configuration, 80, firmware.offset, firmware.scale)
+    twin = twin_of(model, firmware.configuration, 50, firmware.offset, firmware.scale)
     unknown = partial(is_unknown, farthest=firmware.farthest)
     check = make_word_check(twin, np.arange(10), parts, labels[first:], words, unknown)
     assert check.samples >= 990
