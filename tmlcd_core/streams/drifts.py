@@ -250,7 +250,7 @@ def add_drift(
 
     Examples
     --------
-    >>> scenario = make_scenario("class-change", ("yes", "no"), details=DriftDetails("up"))
+    >>> scenario = make_scenario("class-change", ("yes", "no")).complete(("yes", "no", "up"), seed=0)
     >>> add_drift(scenario, "labels-swapped", 400).changes, add_drift(scenario, "labels-swapped", 2000).changes
     ((400,), (1500, 2000))
     """

@@ -324,7 +324,9 @@ class Player {
       card.style.setProperty("--learner", learner.colour);
       const item = element("button", "item", { type: "button", title: "Hide or show this curve" });
       const show = () => item.setAttribute("aria-pressed", String(!this.hidden.has(learner.name)));
-      item.append(styledLine(learner.colour, learner.dash), learner.name);
+      const [name, short] = [element("span", "name"), element("span", "short")];
+      [name.textContent, short.textContent] = [learner.name, learner.short];
+      item.append(styledLine(learner.colour, learner.dash), name, short);
       item.onclick = () => {
         if (!this.hidden.delete(learner.name)) this.hidden.add(learner.name);
         show();
