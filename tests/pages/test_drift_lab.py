@@ -19,7 +19,8 @@ from pages.shell import computation
 from pages.shell.url_widgets import WORD_JOINER, as_text
 from pages.views.drift_lab import upload as upload_module
 from pages.views.drift_lab.repeat import RUNS, Job
-from pages.views.drift_lab.toolbar import BYTES, MEMORY, OWN
+from pages.views.drift_lab.runs import GOOD
+from pages.views.drift_lab.toolbar import ASKED, BYTES, MEMORY, OWN
 from pages.views.drift_lab.upload import LIMIT, unpack
 from tmlcd_core.datasets import FeatureCache, UploadBudget
 from tmlcd_core.errors import ConfigError, DataError
@@ -667,3 +668,13 @@ def test_the_ready_made_words_run_where_the_pack_is():
     stream = experiment.stream(experiment.feature_pool())
     assert stream.changes == (2250,)
     assert len(set(stream.y)) == 3
+
+
+def test_a_drift_asked_for_by_the_player_survives_a_run_with_the_address_of_before():
+    at = lab(per_class="60", train="20", drift="none", learners="hybrid")
+    at.session_state[ASKED] = ["labels-swapped@30"]  # asked for, but not in the address that the browser sends
+    at.run()
+    assert not at.exception and at.query_params["added"] == "labels-swapped@30"
+    assert at.session_state[GOOD].experiment.added == ("labels-swapped@30",)
+    assert at.run().session_state[GOOD].scenario.changes == (30,)
+    assert ASKED not in at.session_state

@@ -151,6 +151,7 @@ class Player {
       const drift = this.world.value;
       this.world.value = "";
       if (!drift) return;
+      clearTimeout(this.sending); // the position changes with the run
       this.changedAt = this.index + 1; // the new run goes on from here
       this.ask("world", { drift, at: this.changedAt });
     };

@@ -17,6 +17,7 @@ from pages.views.drift_lab.runs import BREATH, GOOD, LabRun, pool_of, run
 from pages.views.drift_lab.sample import look, sample_view, show_looked
 from pages.views.drift_lab.toolbar import (
     ASKED,
+    add_asked,
     added_in_words,
     cancel_run,
     drift_now,
@@ -54,7 +55,7 @@ def watch(found: LabRun, title: str, several: Bands | None) -> None:
         links={} if several else links_of(found),
         on_ask={"world": partial(drift_now, found), "look": look},
     )  # fmt: skip
-    if st.session_state.pop(ASKED, False):
+    if ASKED in st.session_state:
         st.rerun()
     show_looked(found)
     if sample is not None:
@@ -157,6 +158,7 @@ def tell_limits(found: LabRun) -> None:
 
 def show() -> None:
     """Draw the page below its title."""
+    add_asked()
     row = st.container(horizontal=True, vertical_alignment="bottom", key="choices")
     chosen = choose(row)
     messages = st.container()

@@ -27,7 +27,7 @@ MEMORY = "lab memory"
 OWN, SAMPLES, BYTES = "Each learner its own", "Equal samples", "Equal bytes"
 WRITTEN = "lab written"  # False: code has set widgets that the address does not show yet
 BY_NAME = {"data", "drift", "learners", "paper", "label", "bands", "extractor", FOLDER, TABLE}  # these write themselves
-ASKED = "lab asked"  # the player has changed a setting: run the whole page
+ASKED = "lab asked"  # added drifts that the player has asked for, until the page is run with them
 
 Past = list[tuple[Experiment, dict[str, Any]]]
 
@@ -152,8 +152,17 @@ def drift_now(good: LabRun) -> None:
     if len(earlier) == MOST_ADDED:
         st.toast(f"This stream already has {MOST_ADDED} added drifts. Press Reset to start again.")
         return
-    write_address({ADDED: [*earlier, f"{drift}@{at}"]})
-    st.session_state[ASKED] = True
+    st.session_state[ASKED] = [*earlier, f"{drift}@{at}"]
+
+
+def add_asked() -> None:
+    """Write the added drifts that the player has asked for into the address.
+
+    Call it when the whole page runs: an address that is written before is lost if the browser, which does not know it
+    yet, asks for a run.
+    """
+    if ASKED in st.session_state:
+        write_address({ADDED: st.session_state.pop(ASKED)})
 
 
 def added_in_words(added: Sequence[str]) -> list[str]:
