@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests.support.appserver import seen_now
+
 collect_ignore_glob = ["*capymoa_run.py"]  # a program for an environment of its own
 
 # The same examples every time: a failure on one machine is a failure on all.
@@ -38,6 +40,15 @@ def cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMLCD_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield tmp_path_factory.getbasetemp()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[None]:
+    """Add what the browser shows to the report of a failed test."""
+    report = yield
+    if report.when == "call" and report.failed and item.get_closest_marker("browser"):
+        report.sections.append(("Browser", seen_now()))
+    return report
 
 
 @pytest.fixture

@@ -25,6 +25,12 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+# The state of Streamlit's script and the lines of the page.
+SHOWN = """() => [
+    document.querySelector("[data-testid=stApp]")?.dataset.testScriptState,
+    ...document.body.innerText.split("\\n").filter((line) => line.trim()),
+].join(" | ").slice(0, 3000)"""
+_running: list[Any] = []  # browsers
 
 
 def free_port() -> int:
@@ -103,5 +109,28 @@ def chromium(*extra_flags: str) -> Iterator[Any]:
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=[*FLAGS, *extra_flags])
-        yield browser
+        _running.append(browser)
+        try:
+            yield browser
+        except Exception as error:
+            error.add_note(seen(browser))
+            raise
+        finally:
+            _running.remove(browser)
         browser.close()
+
+
+def seen_now() -> str:
+    """Return what the pages of every running Chromium show."""
+    return "\n".join(map(seen, _running))
+
+
+def seen(browser: Any) -> str:
+    """Return the address and the text of each page of a browser, for the report of a failed test."""
+    texts = []
+    for page in (page for context in browser.contexts for page in context.pages):
+        try:
+            texts.append(f"--- {page.url}\n{page.evaluate(SHOWN)}")
+        except Exception as error:  # the page may be closed or frozen, and the report must not hide the failure
+            texts.append(f"--- {page.url}: {error}")
+    return "\n".join(texts)
