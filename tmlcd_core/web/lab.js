@@ -18,7 +18,7 @@ const say = (text, isError = false) => {
 };
 const experiment = structuredClone(page.experiment);
 let pool;
-let module;
+let modules;
 let turn = 0; // of the latest run: an older one stops
 const learners = new Map();
 
@@ -107,7 +107,7 @@ async function run(mine) {
   const traces = [];
   let last = performance.now();
   for (const name of experiment.learners) {
-    if (!learners.has(name)) learners.set(name, new Learner(module, name));
+    if (!learners.has(name)) learners.set(name, new Learner(modules, name));
     const learner = learners.get(name);
     for (const done of learner.run(stream, experiment)) {
       if (performance.now() - last < SLICE) continue;
@@ -137,7 +137,7 @@ async function start() {
   show(recorded);
   if (!page.live) return say(page.reason);
   if (typeof WebAssembly !== "object") return say("This browser has no WebAssembly: the run above can be played, the sliders cannot compute another one.", true);
-  module = await compile(await bytes(find("wasm").textContent));
+  modules = await compile(await bytes(find("learners").textContent), await bytes(find("tandem").textContent));
   pool = makePool(page.pool, await bytes(find("features").textContent));
   for (const part of document.querySelectorAll("fieldset")) part.disabled = false;
   find("more").open = innerWidth > 700 && self === top; // in a frame and on a phone the charts come first
