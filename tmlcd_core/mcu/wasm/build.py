@@ -115,10 +115,10 @@ def constants(name: str) -> str:
 def sources(name: str) -> dict[str, str]:
     """Return all files that a module is compiled from, by file name."""
     core = resources.files("tmlcd_core.mcu").joinpath("c")
-    if name in STREAMS:
-        own, files = (STREAMS[name], "blocks.h"), TANDEM_FILES if name == "tandem" else LEARNER_FILES
-    else:
-        own, files = ("words.c",), (*LEARNER_FILES, *SHARED_SOURCES, *FRONT_ENDS[name].sources)
+    own = [STREAMS[name], "blocks.h"] if name in STREAMS else ["words.c"]
+    files = [*(TANDEM_FILES if name == "tandem" else LEARNER_FILES)]
+    if name in FRONT_ENDS:
+        files += [*SHARED_SOURCES, *FRONT_ENDS[name].sources]
     found = {file: core.joinpath(file).read_text(encoding="utf-8") for file in files}
     found |= {file: (HERE / file).read_text(encoding="utf-8") for file in own}
     return found | {"config.h": configuration(name), "model.c": constants(name)}
