@@ -391,6 +391,7 @@ def test_a_refused_microphone_says_so_and_the_page_works_without(server):  # noq
         others(page)
         ready(page, "3 of each word", "Every word has enough takes")
         page.get_by_role("button", name="Say words").click()
+        page.get_by_text("The prediction appears here").wait_for()
         others(page)
         ready(page, "up", "the word was “up”")
 
