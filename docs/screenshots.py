@@ -1,4 +1,4 @@
-"""Take screenshots of every page at three sizes, the largest and the smallest in both themes, into screenshots/: `make screenshots`."""
+"""Take screenshots of every page at three sizes, two of them in both themes, into screenshots/: `make screenshots`."""
 
 from pages.shell.navigation import PAGES
 from tests.support.appserver import ROOT, chromium, serve
