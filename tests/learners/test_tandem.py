@@ -19,6 +19,7 @@ from tmlcd_core.learners import IncrementalKNN, make_learner, tandem_kernels
 from tmlcd_core.learners.tandem import FEWEST_ROWS, needed_bytes
 from tmlcd_core.learners.vector_loops import squared_distances
 from tmlcd_core.paper.equal_bytes import WORDS
+from tmlcd_core.progress import reporting_steps
 
 
 def streams():
@@ -177,6 +178,22 @@ def test_a_detector_that_fails_leaves_the_model_as_it_was():
         model.run(X, y)
     np.testing.assert_equal(model._state._asdict(), before["_state"]._asdict())
     assert model.time_ == 0 and model.classes_.tolist() == before["classes_"].tolist()
+
+
+def test_a_run_can_be_stopped_between_blocks_and_leaves_the_model_as_it_was():
+    X0, y0, X, y = STREAMS["late classes"]
+    model, steps = Tandem().fit(X0, y0), []
+
+    def stop(done, total, what):
+        steps.append(done)
+        if done == 256:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), reporting_steps(stop):
+        model.run(X, y)
+    assert steps == [0, 128, 256] and model.time_ == 0
+    again, whole = model.run(X, y), Tandem().fit(X0, y0).run(X, y)
+    np.testing.assert_equal(vars(again), vars(whole))
 
 
 # ---------------------------------------------------------------- bytes

@@ -21,7 +21,7 @@ from tmlcd_core.experiments.evaluation import Metrics, evaluate
 from tmlcd_core.experiments.labels import FULL, Supervision, Teacher
 from tmlcd_core.knn.distances import distance_cache
 from tmlcd_core.learners.trace import Memory, Trace
-from tmlcd_core.progress import Progress, silent
+from tmlcd_core.progress import Progress, report_step, silent
 from tmlcd_core.streams.foreign import foreign_recording, is_foreign
 from tmlcd_core.streams.recordings import INITIAL, Recording
 from tmlcd_core.streams.scenario import Scenario
@@ -222,6 +222,7 @@ class Follower:
         sizes, statistic = np.zeros(len(X), np.int32), np.full(len(X), math.nan)
         alarms: list[tuple[int, int, float]] = []
         for i, (x, label) in enumerate(zip(X, given.tolist(), strict=True)):
+            report_step(i, len(X), "samples")
             said.append(model.observe(x))
             self._waiting.append((x, label, said[-1]))
             if len(self._waiting) > delay:
