@@ -73,9 +73,10 @@ forgetting: $(VENV)/.dev
 	cp results/forgetting/forgetting.json data/paper/
 
 # Tandem beside the other learners with the same bytes; the Paper page and notebook 9 show its result. VOICES names a
-# folder of recorded words to report on too, such as `make equal-bytes VOICES=~/voices`.
+# folder of recorded words to report on too, such as `make equal-bytes VOICES=~/voices`; RUNS is the number of draws.
+RUNS ?= 10
 equal-bytes: $(VENV)/.dev
-	$(BIN)/python -m tmlcd_core equal-bytes --out results/equal-bytes \
+	$(BIN)/python -m tmlcd_core equal-bytes --out results/equal-bytes --runs $(RUNS) \
 	    --data speech --data digits --data points $(if $(VOICES),--data $(VOICES))
 	cp results/equal-bytes/equal_bytes.json data/
 

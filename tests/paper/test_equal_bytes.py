@@ -1,6 +1,7 @@
 """The study at equal bytes: the same streams and bytes for all, paired tests, and losses that are said."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from tmlcd_core.paper.equal_bytes import (
     _holm,
     hands,
     loss_rows,
+    river_sentence,
     rows,
     sentence,
     study_equal_bytes,
@@ -137,8 +139,19 @@ def test_the_shipped_study_is_complete(shipped):
             assert names >= {*NAMES.values(), *RIVER.values()} - {TANDEM}
             assert len([name for name in names if name.endswith("bytes, k = 5")]) == 4
             assert len(rows(shipped, data, budget)[0]) == len(HEAD)
-    assert all(len(case.accuracy) == (3 if case.learner in RIVER.values() else 10) for case in shipped.cases)
+    assert all(len(case.accuracy) == 10 for case in shipped.cases)
     assert len(set(WORDS)) == 15
+    told = " ".join((ROOT / "docs/tandem.md").read_text(encoding="utf-8").split())
+    assert sentence(shipped) in told and river_sentence(shipped) in told
+
+
+def test_rivers_learners_are_compared_on_their_own_streams():
+    ours = [BytesCase("d", "50", s, 3, TANDEM, 9, [0.9, 0.8], [0.9, 0.8]) for s in ("class change", "swap")]
+    theirs = BytesCase("d", "", "class change", 3, "river: online softmax", 9, [0.8, 0.6], [0.8, 0.6])
+    study = EqualBytes(2, (replace(ours[0], accuracy=[1.0, 0.9]), ours[1], theirs))
+    np.testing.assert_allclose(study.differences("d", "50", "river: online softmax"), [0.2, 0.3])
+    np.testing.assert_allclose(study.differences("d", "50", "river: online softmax", "soon"), [0.1, 0.2])
+    assert study.differences("d", "50", "river: online softmax", scenario="swap").size == 0
 
 
 def test_the_chart_shows_what_the_table_says(small):

@@ -29,6 +29,7 @@ def _equal_bytes(options: argparse.Namespace) -> Report:
         HEAD,
         LOSS_HEAD,
         loss_rows,
+        river_sentence,
         rows,
         sentence,
         study_equal_bytes,
@@ -48,7 +49,7 @@ def _equal_bytes(options: argparse.Namespace) -> Report:
             lines += [f"{data}, the bytes of {budget} samples", *aligned_columns([list(HEAD), *found]), ""]
     lost = loss_rows(study)
     lines += ["Where Tandem clearly loses:", *aligned_columns([list(LOSS_HEAD), *lost]), ""] if lost else []
-    said = sentence(study)
+    said = sentence(study) + ("" if options.no_river else f" {river_sentence(study)}")
     seconds = time.monotonic() - started
     lines += [said, f"{out / FILE} written, {seconds:.0f} s"]
     found_losses = [dict(zip(LOSS_HEAD, row, strict=True)) for row in lost]
