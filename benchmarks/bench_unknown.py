@@ -16,7 +16,7 @@ import numpy as np
 from tmlcd_core.live import LiveSession, session_project
 from tmlcd_core.live.drift_trials import read_voices
 from tmlcd_core.mcu import BOARDS
-from tmlcd_core.mcu.export import twin_of
+from tmlcd_core.mcu.expected_output import twin_of
 from tmlcd_core.mcu.front_ends import FRONT_ENDS
 from tmlcd_core.mcu.unknown import is_unknown
 

@@ -21,7 +21,7 @@ from tmlcd_core.mcu import BOARDS, Firmware, budget, export_firmware, flash_byte
 from tmlcd_core.mcu.budget import STACK
 from tmlcd_core.mcu.check import make_word_check
 from tmlcd_core.mcu.device import EmulatedBoard, HostLibrary, build_firmware, make
-from tmlcd_core.mcu.export import twin_of
+from tmlcd_core.mcu.expected_output import twin_of
 from tmlcd_core.mcu.front_ends import FRONT_ENDS, HeardWord, lay_out
 from tmlcd_core.mcu.listening import find_spans, frames_of
 from tmlcd_core.mcu.sound import as_int16

@@ -18,7 +18,7 @@ from tmlcd_core.validation import one_of
 if TYPE_CHECKING:
     from tmlcd_core.datasets import Dataset, Pack
     from tmlcd_core.features import Extractor
-    from tmlcd_core.mcu.export import Firmware
+    from tmlcd_core.mcu.firmware import Firmware
 
 Labelled = tuple[Any, NDArray]  # clips (n, sample_rate), or recordings of int16 at 16 kHz, and their labels (n,)
 
