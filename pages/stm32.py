@@ -128,6 +128,7 @@ def voices(text: str, _boards: list[Board]) -> None:
             "in two seconds. Instructions are counted in an emulator; times assume one cycle per instruction and were "
             "not measured on a board. A clip of one second must begin with the word; the other front ends find it."
         )
+        st.caption(f"Page and chip on the same sound. {viz.page_and_chip(choices)}.")
 
 
 def show() -> None:

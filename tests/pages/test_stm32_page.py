@@ -342,6 +342,10 @@ def test_the_page_says_what_each_board_can_do():
         assert (f"**{choice.board.title}**: {choice.title}. {choice.accuracy.same_voice:.1%}" in said) == choice.best
     assert len(at.table[0].value) == len(board_choices()) == 12
     assert any(board_choices()[0].accuracy.how in caption.value for caption in at.caption)
+    told = next(caption.value for caption in at.caption if caption.value.startswith("Page and chip"))
+    for one in {choice.front_end: choice for choice in board_choices() if choice.front_end != "clip"}.values():
+        assert f"{one.accuracy.page_same:.1%} and {one.accuracy.same_voice:.1%}" in told
+        assert f"{one.accuracy.different:,} predictions differ" in told
 
 
 @pytest.mark.parametrize(
