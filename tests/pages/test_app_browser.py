@@ -71,7 +71,11 @@ def visit(browser: Any) -> Iterator[Any]:
 
 
 def settle(page: Any) -> None:
-    """Wait until the script has run and the title is shown."""
+    """Wait until the script has run and the title is shown.
+
+    A click is handled after Playwright has returned from it: the frames give the page time to ask for a run.
+    """
+    frames(page, 3)
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
     page.wait_for_selector("h1")
 

@@ -102,6 +102,13 @@ def ready(page: Any, name: str, sign: str) -> None:
     settle(page)
 
 
+def say_words(page: Any) -> None:
+    """Go to step 2, and wait for what only this step shows."""
+    page.get_by_role("button", name="Say words").click()
+    page.get_by_text("The prediction appears here").wait_for()
+    settle(page)
+
+
 # ---------------------------------------------------------------- with a microphone
 
 
@@ -127,8 +134,7 @@ def test_one_click_teaches_three_words(server, tmp_path):  # noqa: F811
         stop(page)
         for word in ("yes", "no", "up"):
             assert page.get_by_role("radio", name=re.compile(f"^{word} · [12]$")).count() == 1
-        page.get_by_role("button", name="Say words").click()
-        page.get_by_text("The prediction appears here").wait_for()
+        say_words(page)
         page.evaluate("""() => {
             const recorder = document.querySelector('.recorder') ?? [...document.querySelectorAll('*')]
               .map((node) => node.shadowRoot?.querySelector('.recorder')).find(Boolean);
@@ -172,8 +178,7 @@ def test_teach_say_correct_drift_and_alarm_by_voice(server, tmp_path):  # noqa: 
         stop(page)
         others(page)
         ready(page, "3 of each word", "Every word has enough takes")
-        page.get_by_role("button", name="Say words").click()
-        page.get_by_text("The prediction appears here").wait_for()
+        say_words(page)
         page.get_by_text("Tell me what to say").click()
         page.get_by_text("Say one of the words").wait_for()
         page.get_by_role("button", name="Listen (space)").click()
@@ -357,8 +362,7 @@ def test_a_word_that_was_not_taught_is_unknown_and_not_learned_as_the_asked_one(
             files.set_input_files({"name": f"{word}.wav", "mimeType": "audio/wav", "buffer": sound})
             counted(page, word, 1)
             settle(page)
-        page.get_by_role("button", name="Say words").click()
-        page.get_by_text("The prediction appears here").wait_for()
+        say_words(page)
         page.get_by_text("Features", exact=True).click()
         network = page.get_by_text(VOICE_EXTRACTORS["speech"].explain)
         for _ in range(60):  # every run of the page looks whether the network is loaded
@@ -390,7 +394,7 @@ def test_a_refused_microphone_says_so_and_the_page_works_without(server):  # noq
         phase(page, "off")
         others(page)
         ready(page, "3 of each word", "Every word has enough takes")
-        page.get_by_role("button", name="Say words").click()
+        say_words(page)
         others(page)
         ready(page, "up", "the word was “up”")
 

@@ -19,11 +19,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 import soundfile
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.scriptrunner import RerunData, RerunException, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
@@ -31,6 +32,7 @@ from pages.classroom.__main__ import SAFE
 from pages.components.recorder import MOST, REMEMBERED, Recording
 from pages.components.take_gallery import Card, Group, take_gallery
 from pages.shell.navigation import PAGES
+from pages.views.microphone import page as layout
 from pages.views.microphone import save_load, sources
 from pages.views.microphone.actions.change import begin_drift
 from pages.views.microphone.actions.say import answer_take, judge
@@ -42,7 +44,16 @@ from pages.views.microphone.sample_clips import sample_clip
 from pages.views.microphone.save_load import MAX_MB
 from pages.views.microphone.session_handle import SessionHandle
 from pages.views.microphone.session_store import NewerOnDisk, SessionStore, StoredSession, session_store
-from pages.views.microphone.step_state import GOAL, AlarmMessage, DriftState, SayState, TeachState
+from pages.views.microphone.step_state import (
+    CHANGE,
+    GOAL,
+    SAY,
+    TEACH,
+    AlarmMessage,
+    DriftState,
+    SayState,
+    TeachState,
+)
 from pages.views.microphone.tab_address import STATE
 from pages.views.microphone.tab_state import TabState
 from tmlcd_core.datasets import FolderSource
@@ -55,7 +66,6 @@ from tmlcd_core.live.unknown import LARGEST, SPREAD
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = next(page for page in PAGES if page.url == "microphone")
-TEACH, SAY, CHANGE = "1 Teach", "2 Say", "3 Change"
 HOSTILE = "<img src=x onerror=x> [a](http://b)"
 
 
@@ -102,8 +112,13 @@ def taught(**asked: str) -> AppTest:
 
 
 def step(at: AppTest, name: str) -> AppTest:
-    at.session_state["mic:next"] = name  # as the button of the next step does
+    tab_of(at).go_to(name)  # as the button of the next step does
     return at.run()
+
+
+def ready_made(at: AppTest, word: str) -> AppTest:
+    """Press the button of a ready-made clip, to teach or to answer."""
+    return press(at, f"mic:ready:{'teach' if tab_of(at).step == TEACH else 'say'}:{word}")
 
 
 def upload(at: AppTest, name: str, content: bytes, uploader: str = "mic:files:teach") -> AppTest:
@@ -170,7 +185,7 @@ def test_a_bad_file_gets_a_sentence_and_changes_nothing():
         upload(at, f"{name}.wav", content)
         assert f"{name}.wav" in said(at) and reason in said(at)
         assert tab_of(at).session.events == before
-    press(at, "mic:ready:yes")
+    ready_made(at, "yes")
     assert said(at) == "", "the sentence goes with the next take"
 
 
@@ -262,10 +277,10 @@ def test_the_servers_microphone_is_offered_where_there_is_one(monkeypatch):
     monkeypatch.setenv("TMLCD_SERVER_DEVICES", "1")
     monkeypatch.setattr(sources, "server_device", lambda: None)  # whatever this machine has
     at = open_page()
-    assert "mic:server" not in [button.key for button in at.button]
+    assert "mic:server:teach" not in [button.key for button in at.button]
     monkeypatch.setattr(sources, "server_device", lambda: "desk")
     monkeypatch.setattr(sources, "record", lambda seconds: (np.resize(word(), round(16_000 * seconds)), 16_000))
-    press(at.run(), "mic:server")
+    press(at.run(), "mic:server:teach")
     assert tab_of(at).session.counts()["yes"] == 1
     press(at, "mic:server:long")
     assert len(tab_of(at).teach.cut) == 10
@@ -274,10 +289,10 @@ def test_the_servers_microphone_is_offered_where_there_is_one(monkeypatch):
         raise AudioError("the server's microphone does not answer")
 
     monkeypatch.setattr(sources, "record", gone)
-    press(at, "mic:server")
+    press(at, "mic:server:teach")
     assert "does not answer" in said(at) and tab_of(at).session.counts()["yes"] == 1
     monkeypatch.delenv("TMLCD_SERVER_DEVICES")
-    assert "mic:server" not in [button.key for button in at.run().button], "nobody else listens in"
+    assert "mic:server:teach" not in [button.key for button in at.run().button], "nobody else listens in"
 
 
 def test_a_take_from_the_browser_is_taken_once_and_checked():
@@ -323,15 +338,15 @@ def test_the_next_step_leads_from_the_first_word_to_the_alarm():
     steps = [banner(at)]
     press(at, "mic:few")
     steps.append(banner(at))
-    press(at, "mic:go")
+    press(at, f"mic:go:{SAY}")
     steps.append(banner(at))
-    press(free(at), "mic:ready:no")
+    ready_made(free(at), "no")
     assert at.metric[0].value == "no"
     steps.append(banner(at))
     press(at, "mic:judge:no")
     steps.append(banner(at))
     press(press(at, "mic:several"), "mic:several")
-    press(at, "mic:go")
+    press(at, f"mic:go:{CHANGE}")
     steps.append(banner(at))
     at.selectbox(key="mic:kind").set_value("fault").run()
     press(at, "mic:begin")
@@ -409,7 +424,7 @@ def test_the_buttons_that_judge_stay_where_they_are():
     at = free(taught())
     names = ["mic:judge:yes", "mic:judge:no", "mic:judge:up", "mic:ignore"]
     assert judging() == [(name, True) for name in names], "nothing to judge yet"
-    press(at, "mic:ready:yes")
+    ready_made(at, "yes")
     assert judging() == [(name, False) for name in names]
     press(at, "mic:judge:yes")
     assert judging() == [(name, False) for name in names], "no other button appears under the pointer"
@@ -417,7 +432,7 @@ def test_the_buttons_that_judge_stay_where_they_are():
 
 def test_a_refused_take_clears_the_old_answer():
     at = free(taught())
-    press(press(at, "mic:ready:yes"), "mic:judge:yes")
+    press(ready_made(at, "yes"), "mic:judge:yes")
     upload(at, "quiet.wav", sound(quiet(1.0)), "mic:files:say")
     assert tab_of(at).say.answer is None and at.metric[0].value == "…" and "no word" in said(at)
     assert tab_of(at).session.judged == 1, "what was judged stays"
@@ -448,12 +463,12 @@ def test_buttons_pressed_again_at_once_keep_every_word_with_its_truth():
 def test_a_clip_of_another_word_than_asked_for_is_judged_as_what_it_is():
     at = step(taught(), SAY)
     other = next(word for word in tab_of(at).session.words if word != tab_of(at).say.prompted)
-    press(at, f"mic:ready:{other}")
+    ready_made(at, other)
     assert tab_of(at).say.outcome.word == other
 
 
 def test_a_second_press_of_a_judgement_is_harmless_and_another_word_corrects_it():
-    tab = tab_of(press(free(taught()), "mic:ready:yes"))
+    tab = tab_of(ready_made(free(taught()), "yes"))
     tab.run_action(judge, tab, "no")
     tab.run_action(judge, tab, "no")
     assert tab.say.outcome.word == "no" and tab.session.judged == 1
@@ -473,7 +488,7 @@ def test_ready_made_clips_are_heard_through_the_hand():
 
 def test_a_judged_answer_can_be_ignored():
     at = free(taught())
-    press(at, "mic:ready:up")
+    ready_made(at, "up")
     press(at, "mic:judge:no")
     press(at, "mic:ignore")
     assert tab_of(at).session.judged == 0 and len(tab_of(at).session.takes) == 9
@@ -482,7 +497,7 @@ def test_a_judged_answer_can_be_ignored():
 def test_an_answer_that_was_not_judged_makes_room_for_the_next():
     at = free(taught())
     for _ in range(3):
-        press(at, "mic:ready:up")
+        ready_made(at, "up")
     assert len(tab_of(at).session.takes) == 10 and tab_of(at).session.judged == 0
 
 
@@ -495,13 +510,13 @@ def only_taught_takes_are_known(monkeypatch):
 
 def test_an_unknown_word_is_named_or_ignored_and_not_learned_before(only_taught_takes_are_known):
     at = free(taught())
-    press(at, "mic:ready:no")
+    ready_made(at, "no")
     assert at.metric[0].value == "unknown" and "or say the next one" in banner(at)
     session = tab_of(at).session
     assert len(session.takes) == 10 and session.judged == 0
     press(at, "mic:ignore")
     assert len(session.takes) == 9 and tab_of(at).say.answer is None
-    press(at, "mic:ready:no")
+    ready_made(at, "no")
     press(at, "mic:judge:no")
     assert session.judged == 1 and at.metric[0].value != "unknown"
     assert "the word was “no”" in "".join(markdown.value for markdown in at.markdown)
@@ -510,7 +525,7 @@ def test_an_unknown_word_is_named_or_ignored_and_not_learned_before(only_taught_
 def test_the_page_says_how_often_unknown_words_are_mistaken_where_the_limits_are_missed(only_taught_takes_are_known):
     at = free(taught())
     at.selectbox(key="mic:extractor").set_value("word").run()
-    press(at, "mic:ready:yes")
+    ready_made(at, "yes")
     rows = {row["extractor"]: row for row in measured_answers()["rows"] if row["takes"] == 3}
     assert rows["word"]["accepted"] > MOST_ACCEPTED and rows["speech"]["accepted"] <= MOST_ACCEPTED
     sentence = f"{rows['word']['accepted']:.0%} of other words were not"
@@ -575,7 +590,7 @@ def network_loads(monkeypatch):
 
 def test_takes_are_computed_again_when_the_network_is_loaded(network_loads):
     at = step(taught(), SAY)
-    press(at, "mic:ready:no")
+    ready_made(at, "no")
     tab = tab_of(at)
     events, curve = list(tab.session.events), tab.session.curves()["cit"].answers
     assert tab.session.extractor == at.selectbox(key="mic:extractor").value == "word"
@@ -623,12 +638,12 @@ def test_words_that_the_page_asks_for_are_judged_without_a_click():
     tab = tab_of(at)
     assert tab.say.prompted in tab.session.words
     asked = tab.say.prompted
-    press(at, f"mic:ready:{asked}")
+    ready_made(at, asked)
     assert tab.say.outcome.word == asked and tab.session.judged == 1
 
 
 def test_it_does_not_listen_before_it_was_taught():
-    at = step(press(open_page(), "mic:ready:yes"), SAY)
+    at = step(ready_made(open_page(), "yes"), SAY)
     assert at.button(key="mic:several").disabled
     upload(at, "a.wav", sound(word()), "mic:files:say")
     assert "no take yet" in said(at)
@@ -653,11 +668,11 @@ def test_the_words_are_taught_in_turn_and_a_chosen_word_until_there_are_enough_t
     at = open_page()
     for asked in ("yes", "no", "up", "yes"):
         assert tab_of(at).teach.word == asked
-        press(at, f"mic:ready:{asked}")
+        ready_made(at, asked)
     tab_of(at).teach.choose("up")
     for _ in range(GOAL - 1):
         assert tab_of(at).teach.word == "up"
-        press(at, "mic:ready:up")
+        ready_made(at, "up")
     assert tab_of(at).teach.word == "no"
 
 
@@ -683,7 +698,7 @@ def test_names_with_markup_are_text():
 
 
 def test_words_can_be_chosen_again_after_the_last_take_was_dropped():
-    at = press(open_page(), "mic:ready:yes")
+    at = ready_made(open_page(), "yes")
     tab_of(at).apply(lambda session: session.drop("t1"))
     at.run()
     assert not any(multi.key == "mic:names" for multi in at.multiselect), "it would name the words of another session"
@@ -696,26 +711,26 @@ def test_words_can_be_chosen_again_after_the_last_take_was_dropped():
 def test_a_word_is_removed_with_its_takes():
     at = press(taught(), "mic:remove:no")
     assert tab_of(at).session.counts() == {"yes": 3, "up": 3}
-    press(at, "mic:ready:up")
+    ready_made(at, "up")
     assert tab_of(at).session.counts() == {"yes": 3, "up": 4} and said(at) == ""
 
 
 def test_an_answer_outlives_a_removed_word_a_reload_and_other_features():
     at = free(taught())
-    press(at, "mic:ready:no")
+    ready_made(at, "no")
     tab_of(at).apply(lambda session: session.remove_word("yes"))
     again = open_page(session=token_of(at))
-    assert again.session_state["mic:step"] == SAY, "a reload leads back to where one was"
+    assert tab_of(again).step == SAY, "a reload leads back to where one was"
     assert tab_of(again).say.answer.id == tab_of(at).say.answer.id
     again.selectbox(key="mic:extractor").set_value("paper").run()
     press(again, "mic:judge:no")
     assert tab_of(again).say.outcome.word == "no" and not again.warning
     press(step(again, CHANGE), "mic:begin")
-    assert open_page(session=token_of(at)).session_state["mic:step"] == CHANGE
+    assert tab_of(open_page(session=token_of(at))).step == CHANGE
 
 
 def test_an_answer_that_waits_knows_what_is_taught_meanwhile():
-    at = press(free(taught()), "mic:ready:no")
+    at = ready_made(free(taught()), "no")
     press(step(at, TEACH), "mic:few")
     tab = tab_of(at)
     assert tab.say.answer.ballots == tab.session.pending().ballots
@@ -731,7 +746,7 @@ def test_an_answer_that_waits_knows_what_is_taught_meanwhile():
 def test_the_answer_on_screen_follows_its_take(change):
     at = step(taught(), SAY)
     for spoken in ("yes", "no"):
-        press(press(at, f"mic:ready:{spoken}"), f"mic:judge:{spoken}")
+        press(ready_made(at, spoken), f"mic:judge:{spoken}")
     tab, wrong = tab_of(at), tab_of(at).say.answer.id
     tab.apply(lambda session: session.drop(wrong) if change == "drop" else session.relabel(wrong, "up"))
     assert tab.say.answer is None and at.run().button(key="mic:ignore").disabled
@@ -739,10 +754,10 @@ def test_the_answer_on_screen_follows_its_take(change):
 
 def test_a_correction_in_one_tab_after_an_answer_in_another_changes_its_own_take():
     first = free(taught())
-    press(press(first, "mic:ready:yes"), "mic:judge:yes")
+    press(ready_made(first, "yes"), "mic:judge:yes")
     mine = tab_of(first).say.answer.id
     second = free(open_page(session=token_of(first)))
-    press(press(second, "mic:ready:no"), "mic:judge:no")
+    press(ready_made(second, "no"), "mic:judge:no")
     theirs = tab_of(second).say.answer.id
     press(first, "mic:judge:up")
     session = tab_of(first).session
@@ -769,7 +784,7 @@ def test_one_reason_is_said_once(monkeypatch):
 def test_learners_chosen_in_another_order_leave_the_answer_there():
     at = step(taught(), SAY)
     at.multiselect(key="mic:learners").set_value(["hybrid", "active", "cit"]).run()
-    press(at, "mic:ready:no")
+    ready_made(at, "no")
     before = tab_of(at).handle.seen
     at.run()
     assert tab_of(at).say.answer is not None and tab_of(at).handle.seen == before
@@ -839,8 +854,8 @@ def test_a_session_goes_on_after_a_reload_and_after_a_restart(folder):
 def test_two_tabs_work_on_one_session(folder):
     one = taught()
     other = open_page(session=token_of(one))
-    press(one, "mic:ready:yes")
-    press(other, "mic:ready:no")
+    ready_made(one, "yes")
+    ready_made(other, "no")
     assert "another tab" in said(other)
     assert tab_of(one).session.counts() == {"yes": 4, "no": 4, "up": 3}
     one.run()
@@ -866,7 +881,7 @@ def test_an_address_without_a_session_is_said_and_harmless():
         at = open_page(session=token)
         assert "cannot be opened" in said(at)
         assert "session" not in at.query_params
-    press(at, "mic:ready:yes")
+    ready_made(at, "yes")
 
 
 def test_a_damaged_session_on_disk_is_said(folder):
@@ -884,8 +899,8 @@ def test_forgetting_is_for_good_in_every_tab(folder):
     press(one, "mic:forget")
     assert "removed" in said(one)
     assert not list(folder.iterdir())
-    press(other, "mic:ready:yes")
-    assert "removed" in said(other.run()) and other.session_state["mic:step"] == TEACH
+    ready_made(other, "yes")
+    assert "removed" in said(other.run()) and tab_of(other).step == TEACH
     assert not list(folder.glob(f"{token}*"))
     assert "cannot be opened" in said(open_page(session=token))
 
@@ -942,8 +957,8 @@ def test_a_long_take_that_comes_after_the_first_step_was_left_is_cut(monkeypatch
     monkeypatch.setattr(sources, "arrived", lambda key: None if recording.id in recording.done else recording)
     step(at, SAY)
     assert len(tab_of(at).teach.cut) == 5 and said(at) == ""
-    press(at, "mic:go")
-    assert at.session_state["mic:step"] == TEACH
+    press(at, f"mic:go:{TEACH}")
+    assert tab_of(at).step == TEACH
 
 
 def test_a_take_that_is_sent_again_while_it_is_looked_at_is_taken_once(monkeypatch):
@@ -981,33 +996,84 @@ def test_a_click_that_still_carries_the_address_before_an_upload_shows_the_uploa
     assert tab_of(at).session.words == ["yes", "no", "up"] and token_of(at) == old
 
 
-def test_an_upload_that_a_click_interrupts_anywhere_is_opened_in_the_next_run(monkeypatch):
-    saved, places = LiveSession(("left", "right")).save(), 0
-    real = save_load.open_stored
+def interrupted_at_each_call(monkeypatch, module: ModuleType, name: str, act: Callable[[], None]) -> Iterator[int]:
+    """Act once for each call of st.session_state in a function, with a click during that call; yield its number."""
+    real = getattr(module, name)
     for place in itertools.count():
-        at, calls = taught(), itertools.count()
+        calls = itertools.count()
 
         def clicked(calls: Iterator[int] = calls, place: int = place) -> None:
             if next(calls) == place:  # as Streamlit does in each of its calls when the user has clicked meanwhile
                 raise RerunException(RerunData(page_script_hash=get_script_run_ctx().page_script_hash))
 
-        def interrupted(stored: StoredSession, clicked: Callable[[], None] = clicked) -> TabState:
+        def interrupted(*args: object, clicked: Callable[[], None] = clicked) -> object:
             state = get_script_run_ctx().session_state
             former = state._yield_callback
             object.__setattr__(state, "_yield_callback", clicked)
             try:
-                return real(stored)
+                return real(*args)
             finally:
                 object.__setattr__(state, "_yield_callback", former)
 
         with monkeypatch.context() as patch:
-            patch.setattr(save_load, "open_stored", interrupted)
-            upload(at, "mine.zip", saved, "mic:open")
-        assert tab_of(at.run()).session.words == ["left", "right"], place
+            patch.setattr(module, name, interrupted)
+            act()
+        yield place
         if next(calls) <= place:
             break
-        places += 1
-    assert places >= 3
+
+
+def test_an_upload_that_a_click_interrupts_anywhere_is_opened_in_the_next_run(monkeypatch):
+    saved, at = LiveSession(("left", "right")).save(), taught()
+
+    def act() -> None:
+        nonlocal at
+        at = taught()
+        upload(at, "mine.zip", saved, "mic:open")
+
+    for place in interrupted_at_each_call(monkeypatch, save_load, "open_stored", act):
+        assert tab_of(at.run()).session.words == ["left", "right"], place
+    assert place >= 3
+
+
+def test_the_next_step_is_shown_although_a_click_interrupts_the_page_anywhere(monkeypatch):
+    at = taught()
+
+    def act() -> None:
+        step(at, TEACH)
+        press(at, f"mic:go:{SAY}")
+
+    places = interrupted_at_each_call(monkeypatch, layout, "show", act)
+    for place in itertools.islice(places, 12):  # by then the step is drawn
+        assert tab_of(at.run()).step == SAY and predicting(at), place
+
+
+def predicting(at: AppTest) -> bool:
+    """Whether the page shows where the prediction appears: step 2 or 3."""
+    return any("The prediction appears here" in markdown.value for markdown in at.markdown)
+
+
+def test_the_steps_can_be_chosen_before_and_after_the_button_of_the_next_one():
+    at = taught()
+    for chosen in (CHANGE, TEACH):
+        at.button_group(key=f"mic:step:{tab_of(at).moves}").set_value(chosen).run()
+        assert tab_of(at).step == chosen and predicting(at) == (chosen != TEACH)
+    press(at, f"mic:go:{SAY}")
+    at.button_group(key=f"mic:step:{tab_of(at).moves}").set_value(CHANGE).run()
+    assert tab_of(at.run()).step == CHANGE
+
+
+@pytest.mark.parametrize("shown", [TEACH, SAY])
+def test_what_the_browser_sends_before_it_has_received_the_next_step_means_what_it_shows(shown):
+    at = step(taught(), shown)
+    clip = at.button(key=f"mic:ready:{'teach' if shown == TEACH else 'say'}:up")
+    states = [state for state in at._tree.get_widget_states().widgets if state.WhichOneof("value") != "trigger_value"]
+    assert any(list(state.string_array_value.data) == [shown] for state in states)
+    step(at, then := SAY if shown == TEACH else TEACH)
+    at._run(WidgetStates(widgets=[*states, WidgetState(id=clip.id, trigger_value=True)]))
+    tab = tab_of(at)
+    assert tab.step == then and predicting(at) == (then == SAY)
+    assert (tab.session.judged, tab.session.counts()["up"]) == ((0, 4) if shown == TEACH else (1, 3))
 
 
 def test_files_are_taught_although_the_step_is_left_before_they_are_received():
@@ -1042,9 +1108,9 @@ def test_an_opened_session_leads_to_the_step_where_it_was_left():
     judged = tab_of(at).session.save()
     press(step(at, CHANGE), "mic:begin")
     other = upload(open_page(), "mine.zip", judged, "mic:open")
-    assert other.session_state["mic:step"] == SAY
+    assert tab_of(other).step == SAY
     upload(other, "drift.zip", tab_of(at).session.save(), "mic:open")
-    assert other.session_state["mic:step"] == CHANGE
+    assert tab_of(other).step == CHANGE
 
 
 def edited(data: bytes) -> bytes:
@@ -1108,7 +1174,7 @@ def test_a_hostile_session_file_is_refused_and_the_page_goes_on(monkeypatch):
     for how, change in HOSTILE_LOGS.items():
         upload(at, f"{how}.zip", hostile(saved, change), "mic:open")
         assert f"{how}.zip" in at.error[0].value.replace("\\", "")
-    press(at, "mic:ready:yes")
+    ready_made(at, "yes")
     assert tab_of(at).session.judged == 11 and tab_of(at).say.answer is not None
 
 
@@ -1128,7 +1194,7 @@ def test_the_learner_goes_to_the_stm32_and_is_written_again_when_it_has_changed(
     assert any("takes in T" in caption.value for caption in at.caption)
     with zipfile.ZipFile(io.BytesIO(project.zip())) as archive:
         assert archive.testzip() is None and any(name.endswith("model.c") for name in archive.namelist())
-    press(at, "mic:ready:yes")
+    ready_made(at, "yes")
     assert not any("takes in T" in caption.value for caption in at.caption), "the session is another one now"
 
 
@@ -1138,7 +1204,7 @@ def test_the_session_becomes_one_html_file_and_is_written_again_when_it_has_chan
     text = tab_of(at).page[1].decode()
     assert "My words: yes, no, up" in text and len(text) < 1_500_000
     assert any("phones give a file" in caption.value for caption in at.caption)
-    press(at, "mic:ready:yes")
+    ready_made(at, "yes")
     assert not any("phones give a file" in caption.value for caption in at.caption), "the session is another one now"
 
 
@@ -1457,7 +1523,7 @@ def test_a_tab_goes_on_with_what_was_done_on_another_server(folder):
     other = SessionStore(folder).find(token_of(at))
     told(other, 1)
     other.save()
-    press(at, "mic:ready:yes")
+    ready_made(at, "yes")
     assert tab_of(at).session.counts()["yes"] == 5 and "another tab" in said(at)
     kept = LiveSession.open((folder / f"{token_of(at)}.session").read_bytes())
     assert kept.counts() == {"yes": 5, "no": 3, "up": 3}
@@ -1478,12 +1544,12 @@ def test_of_two_versions_the_newer_keeps_the_address_and_the_other_tab_says_so(f
         save(stored_session)
 
     monkeypatch.setattr(StoredSession, "save", at_the_same_time)
-    press(at, "mic:ready:no")
+    ready_made(at, "no")
     assert "on another server" in said(at) and token_of(at) != token
     assert tab_of(at).session.counts() == {"yes": 3, "no": 4, "up": 3}
     kept = {path.stem: LiveSession.open(path.read_bytes()).counts() for path in folder.iterdir()}
     assert kept == {token: {"yes": 5, "no": 3, "up": 3}, token_of(at): {"yes": 3, "no": 4, "up": 3}}
-    press(at, "mic:ready:up")
+    ready_made(at, "up")
     assert tab_of(at).session.counts()["up"] == 4 and "on another server" in said(at)
     press(at, "mic:newer")
     assert token_of(at) == token and tab_of(at).session.counts() == {"yes": 5, "no": 3, "up": 3}
@@ -1508,7 +1574,7 @@ def test_what_was_removed_on_another_server_is_removed_here(folder):
     at = taught()
     other = SessionStore(folder)
     other.remove(other.find(token_of(at)))
-    press(at, "mic:ready:no")
+    ready_made(at, "no")
     assert "removed" in said(at.run()) and not list(folder.iterdir())
 
 

@@ -11,7 +11,7 @@ from pages.classroom.voice_class import ClassSummary, PhoneResult, VoiceClass, V
 from pages.shell.url_widgets import as_text
 from pages.views.microphone.actions.change import begin_drift, end_drift
 from pages.views.microphone.actions.teach import name_words
-from pages.views.microphone.tab_address import ADDRESS, STATE
+from pages.views.microphone.tab_address import show_tab
 from pages.views.microphone.tab_state import TabState
 from tmlcd_core.errors import TmlcdError
 
@@ -158,9 +158,9 @@ def follow(tab: TabState) -> TabState:
         st.query_params.pop(CODE, None)
         return tab
     if not set(lesson.words) <= set(tab.session.words):
-        tab = st.session_state[STATE] = TabState()  # a session of one's own with other words keeps its address
-        st.query_params.pop(ADDRESS, None)
-        name_words(tab, lesson.words)
+        fresh = TabState()  # a session of one's own with other words keeps its address
+        name_words(fresh, lesson.words)
+        tab = show_tab(fresh)
     with tab.exclusive() as session:
         if tab.handle.stored is None:
             tab.handle.mark_changed()

@@ -8,17 +8,15 @@ from pages.shell.url_widgets import as_text
 from pages.views.microphone import class_view, sources
 from pages.views.microphone.save_load import open_sent, save_and_load
 from pages.views.microphone.settings import settings
-from pages.views.microphone.step_state import AlarmMessage
+from pages.views.microphone.step_state import CHANGE, SAY, STEPS, TEACH, AlarmMessage
 from pages.views.microphone.steps import change, say
 from pages.views.microphone.steps import teach as teaching
-from pages.views.microphone.tab_address import STEP, current_tab, open_newer, save_tab
+from pages.views.microphone.tab_address import current_tab, open_newer, save_tab
 from pages.views.microphone.tab_state import TabState
 from tmlcd_core.live import warm_up
 from tmlcd_core.live.expectations import expect_unknown
 from tmlcd_core.viz.palette import styles
 
-TEACH, SAY, CHANGE = "1 Teach", "2 Say", "3 Change"
-NEXT = "mic:next"
 BELL = ":material/notifications_active:"
 ALARMS_SHOWN = 2  # the last ones
 GO = {TEACH: "Teach words", SAY: "Say words", CHANGE: "Change something"}
@@ -32,14 +30,8 @@ def show() -> None:
         return
     tab = class_view.follow(open_sent(current_tab()))
     tab.use_best_voice()
-    if NEXT in st.session_state:
-        st.session_state[STEP] = st.session_state.pop(NEXT)
-    elif STEP not in st.session_state:  # reloaded, or back from another page
-        begun = tab.say.answer is not None or tab.session.started
-        st.session_state[STEP] = CHANGE if tab.drift.guide is not None else SAY if begun else TEACH
-    else:  # sent to the browser again: an earlier run may have sent another step after the click
-        st.session_state[STEP] = st.session_state[STEP]
-    sources.take_in(tab, st.session_state[STEP] == TEACH)
+    choose_step(tab)
+    sources.take_in(tab, tab.step == TEACH)
     with tab.exclusive():
         draw(tab)
         class_view.tell(tab)
@@ -54,17 +46,26 @@ def warming() -> threading.Thread:
     return thread
 
 
+def choose_step(tab: TabState) -> None:
+    """Draw the choice of the step.
+
+    The page never changes the value of this widget: it draws another one, with a new key. So what the browser sends
+    before it has received the new step has no effect, and no run can send an older step after a click.
+    """
+    with st.container(key="mic-steps"):
+        tab.step = st.segmented_control(
+            "Step", STEPS, default=tab.step, key=f"mic:step:{tab.moves}", required=True, label_visibility="collapsed",
+            on_change=tab.messages.clear,
+        )  # fmt: skip
+
+
 def draw(tab: TabState) -> None:
     """Draw the sidebar and the chosen step; hold the session's lock."""
+    step = tab.step
     with st.sidebar:
         class_view.start_or_join(tab)
         save_and_load(tab)
         settings(tab)
-    with st.container(key="mic-steps"):
-        step = st.segmented_control(
-            "Step", (TEACH, SAY, CHANGE), key=STEP, required=True, label_visibility="collapsed",
-            on_change=tab.messages.clear,
-        )  # fmt: skip
     teach = step == TEACH
     newer_version(tab)
     next_step(tab, step)
@@ -120,8 +121,8 @@ def next_step(tab: TabState, step: str) -> None:
         st.markdown(text)
         if go != step:
             st.button(
-                GO[go], key="mic:go", type="primary", icon=":material/arrow_forward:",
-                on_click=st.session_state.__setitem__, args=(NEXT, go),
+                GO[go], key=f"mic:go:{go}", type="primary", icon=":material/arrow_forward:",
+                on_click=tab.go_to, args=(go,),
             )  # fmt: skip
         if step == CHANGE and tab.drift.guide is not None:
             change.drift_buttons(tab, tab.drift.guide)

@@ -104,12 +104,12 @@ def show_others(tab: TabState, teaching: bool) -> None:
 
 def ready(tab: TabState, teaching: bool) -> None:
     """Draw buttons for ready-made clips."""
-    session = tab.session
+    session, use = tab.session, "teach" if teaching else "say"
     st.caption("Ready-made clips, spoken by a computer voice.")
     with st.container(horizontal=True):
         for word in session.words:
             st.button(
-                as_text(word), key=f"mic:ready:{word}", icon=":material/play_circle:", on_click=tab.run_action,
+                as_text(word), key=f"mic:ready:{use}:{word}", icon=":material/play_circle:", on_click=tab.run_action,
                 args=(receive_clip, tab, word, teaching), disabled=bool(blocked(tab, teaching)),
             )  # fmt: skip
         if teaching:
@@ -165,7 +165,8 @@ def server(tab: TabState, teaching: bool, device: str) -> None:
     """Draw buttons that record with the server's microphone `device`."""
     st.caption(f"Server microphone “{as_text(device)}”, on the computer that runs the app.")
     with st.container(horizontal=True):
-        word = st.button(f"Record {SECONDS:g} s on the server", key="mic:server", icon=":material/mic:")
+        key = f"mic:server:{'teach' if teaching else 'say'}"
+        word = st.button(f"Record {SECONDS:g} s on the server", key=key, icon=":material/mic:")
         long = teaching and st.button(f"Record {LONG_SECONDS:g} s (several words) on the server", key="mic:server:long")
     if word or long:
         tab.messages.clear()

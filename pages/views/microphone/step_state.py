@@ -8,6 +8,7 @@ from tmlcd_core.features.voice import Take
 from tmlcd_core.live import GOOD_START, Answer, Guide, LiveSession, Outcome
 from tmlcd_core.live.drifts import word_to_ask
 
+TEACH, SAY, CHANGE = STEPS = ("1 Teach", "2 Say", "3 Change")
 GOAL = 5  # takes of a word that the user has chosen, after which the page selects the next word
 
 

@@ -6,7 +6,7 @@ from pages.views.microphone.session_store import StoredSession, session_store
 from pages.views.microphone.tab_state import TabState
 from tmlcd_core.errors import TmlcdError
 
-STATE, STEP = "mic:tab", "mic:step"  # keys of st.session_state
+STATE = "mic:tab"  # key of st.session_state
 ADDRESS = "session"  # query parameter
 
 
@@ -24,14 +24,16 @@ def current_tab() -> TabState:
     elif not token or token == tab.former_address or (stored is not None and token == stored.former_token):
         write_token(tab)  # back from another page, the session has a new token, or the click came before its address
     else:
-        tab = st.session_state[STATE] = open_address(tab, token)
+        newer = open_address(tab, token)
+        tab = tab if newer is tab else show_tab(newer)
     return tab
 
 
 def write_token(tab: TabState) -> None:
-    """Put the token of the session into the address; a draft has none."""
+    """Put the token of the session into the address if it is another one; a draft has none."""
     if tab.handle.stored is not None:
-        st.query_params[ADDRESS] = tab.handle.stored.token
+        if st.query_params.get(ADDRESS) != tab.handle.stored.token:
+            st.query_params[ADDRESS] = tab.handle.stored.token
     else:
         st.query_params.pop(ADDRESS, None)
 
@@ -65,14 +67,14 @@ def open_newer(tab: TabState) -> None:
 
 
 def show_tab(tab: TabState) -> TabState:
-    """Replace the state of this tab, with its address, and return it; the page then chooses the step.
+    """Replace the state of this tab, with its address, and return it.
 
     A click may interrupt any call of Streamlit here. Before the state is replaced nothing has changed, and afterwards
     the next run completes the address.
     """
-    st.session_state.pop(STEP, None)
     tab.former_address = st.query_params.get(ADDRESS, "")
-    tab.uploads = st.session_state[STATE].uploads + 1
+    old: TabState = st.session_state[STATE]
+    tab.uploads, tab.moves = old.uploads + 1, old.moves + (tab.step != old.step)
     st.session_state[STATE] = tab
     write_token(tab)
     return tab
@@ -99,8 +101,7 @@ def save_tab(tab: TabState) -> None:
         new_token = tab.handle.save()
     except OSError as error:
         st.warning(f"The session cannot be saved on the server ({error.strerror}). Download it to keep it.")
-    stored = tab.handle.stored
-    if stored is not None and st.query_params.get(ADDRESS) != stored.token:
+    if tab.handle.stored is not None:
         write_token(tab)
     if new_token:
         st.rerun()  # shows the warning about the newer version

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pages.views.microphone.messages import Messages
 from pages.views.microphone.session_handle import SessionHandle
 from pages.views.microphone.session_store import StoredSession
-from pages.views.microphone.step_state import DriftState, SayState, TeachState
+from pages.views.microphone.step_state import CHANGE, SAY, TEACH, DriftState, SayState, TeachState
 from tmlcd_core.features.voice import BEST_VOICE, default_voice
 from tmlcd_core.live import LiveSession, SessionProject
 
@@ -27,6 +27,8 @@ class TabState:
     say: SayState = field(default_factory=SayState)
     drift: DriftState = field(default_factory=DriftState)
     messages: Messages = field(default_factory=Messages)
+    step: str = TEACH
+    moves: int = 0  # changes of the step that the browser did not make
     uploads: int = 0  # received so far: each one is followed by an empty uploader with a new key
     former_address: str = ""  # token of the session before: a click may still carry it
     address_runs: int = 0  # runs with the address of this session; the first may be the one that has set it
@@ -40,6 +42,8 @@ class TabState:
         tab = cls(SessionHandle.of(stored))
         with tab.handle.exclusive():
             tab.reload()
+            begun = tab.say.answer is not None or tab.session.started
+            tab.step = CHANGE if tab.drift.guide is not None else SAY if begun else TEACH
             if tab.session.notice:
                 tab.messages.info(tab.session.notice)
         return tab
@@ -48,6 +52,11 @@ class TabState:
     def session(self) -> LiveSession:
         """Return the session of this tab."""
         return self.handle.current
+
+    def go_to(self, step: str) -> None:
+        """Show another step, whatever the browser sends for the one before."""
+        if step != self.step:
+            self.step, self.moves = step, self.moves + 1
 
     def refresh(self) -> None:
         """Show the session as it is now, in the same drift."""
