@@ -23,7 +23,7 @@ def quantised(X: NDArray[np.float32], c: FirmwareConfiguration, offset: float, s
     return np.asarray(X, np.float32) if c.learner == "tandem" else quantise(X, c.store, offset, scale)
 
 
-def stored_samples(model: Any, c: FirmwareConfiguration, offset: float, scale: float) -> NDArray[np.float32]:
+def initial_samples(model: Any, c: FirmwareConfiguration, offset: float, scale: float) -> NDArray[np.float32]:
     """Return T as the device stores it, float32 (|T|, d)."""
     return model.stored_ if model.storage != "float32" else quantise(model.samples_, c.store, offset, scale)
 
@@ -39,7 +39,7 @@ def twin_of(model: Any, c: FirmwareConfiguration, size: int, offset: float, scal
     settings = model.get_params(deep=False) | bound | {"storage": "float32", "condense": False}
     twin: Any
     twin = StaticKNN(model.k, model.weights) if c.learner == "static" else type(model)(**settings)
-    twin.fit(stored_samples(model, c, offset, scale), model.labels_)
+    twin.fit(initial_samples(model, c, offset, scale), model.labels_)
     twin.condense = model.condense  # Active condenses at its alarms
     return twin
 

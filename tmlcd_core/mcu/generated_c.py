@@ -14,7 +14,7 @@ from tmlcd_core.knn.storage import VALUE_RANGE
 from tmlcd_core.mcu import board_tandem
 from tmlcd_core.mcu.budget import FirmwareConfiguration
 from tmlcd_core.mcu.c_literals import c_array, c_float, c_string, wrap
-from tmlcd_core.mcu.expected_output import stored_samples
+from tmlcd_core.mcu.expected_output import initial_samples
 from tmlcd_core.mcu.front_ends import FRONT_ENDS
 from tmlcd_core.mcu.link import LEARNER_CODES
 from tmlcd_core.mcu.sound import Tables
@@ -134,7 +134,7 @@ def model_c(model: Any, c: FirmwareConfiguration, classes: NDArray, tables: Tabl
     if c.learner == "tandem":
         T, codes = board_tandem.rows_and_places(model)
     else:
-        T, codes = stored_samples(model, c, offset, scale), np.searchsorted(classes, model.labels_)
+        T, codes = initial_samples(model, c, offset, scale), np.searchsorted(classes, model.labels_)
     names = ",\n    ".join(c_string(str(label)) for label in classes.tolist())
     parts = [
         '/* Generated from the fitted model. */\n#include "model.h"\n',

@@ -98,7 +98,7 @@ def board_flags(board: Board) -> str:
     return f"CPU = {flags}\n{origin}\nQEMU_MACHINE = {machine}\nNUCLEO = {nucleo}\n"
 
 
-def weights_licence(c: FirmwareConfiguration) -> str:
+def _weights_licence(c: FirmwareConfiguration) -> str:
     if c.front_end == "speech":
         return "; `SPEECH_NETWORK.md` is the licence of the network's weights"
     return "; `STEM.md` is the licence of the filter's weights" if c.clips or c.front_end == "filter" else ""
@@ -140,5 +140,5 @@ def readme(firmware: Firmware) -> str:
         SERIAL=f"{serial_bytes(c):,}",
         SAMPLE="clip.wav" if c.vector is None else "vector.txt",
         LABEL=shlex.quote(labels[0]),
-        STEM=weights_licence(c),
+        STEM=_weights_licence(c),
     )
