@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import latex2mathml.converter
 import mistune
 import nbformat
 from nbconvert import HTMLExporter
@@ -32,6 +33,7 @@ from tmlcd_core.web.words_page import words_page
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / ".github" / "pictures"
 LAB = "drift-lab"
+FORMULA = re.compile(r"(`+).*?\1|\$\$(.+?)\$\$|\$(.+?)\$", re.S)  # or code, which stays
 SECTIONS = ("index", "lessons", "notebooks", "recipes", "reference", "findings", "gallery", "guides")
 TITLES = {"index": "Start in five minutes", "guides": "Guides"}
 # Documents of docs/ that the site shows under "Guides", by file name.
@@ -67,6 +69,8 @@ main { max-width: 1000px; margin: 0 auto; padding: 8px 16px 48px; }
 img { max-width: 100%; height: auto; }
 iframe { width: 100%; height: 860px; border: 1px solid #8886; border-radius: 8px; }
 pre, .highlight { overflow-x: auto; }
+.formula { display: block; overflow: auto hidden; padding: 4px 0; }
+p code, li code { overflow-wrap: anywhere; }
 pre { padding: 10px; border-radius: 8px; background: #8881; font-size: 14px; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { padding: 3px 10px; border-bottom: 1px solid #8884; text-align: left; }
@@ -183,7 +187,12 @@ def notebooks(folder: Path) -> None:
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         book = nbformat.read(path, 4)
         title = next(line for cell in book.cells for line in cell.source.splitlines() if line.startswith("# "))[2:]
+        formulas: list[str] = []
+        for cell in book.cells:
+            if cell.cell_type == "markdown":
+                cell.source = without_formulas(cell.source, formulas)
         body, _ = exporter.from_notebook_node(book)
+        body = re.sub(r"FORMULA(\d+)END", lambda found, formulas=formulas: formulas[int(found[1])], body)
         body = re.sub(r"<script\b.*?</script>", "", body, flags=re.S)  # the figures are pictures
         body = re.sub(r'<a class="anchor-link".*?</a>', "", body)
         body = re.sub(r'href="([\w-]+)\.ipynb"', r'href="\1.html"', body)
@@ -191,6 +200,24 @@ def notebooks(folder: Path) -> None:
         write(folder, f"notebooks/{path.stem}", title, body)
         entries.append((path.stem, title))
     _list(folder, "notebooks", "Notebooks", entries)
+
+
+def without_formulas(text: str, formulas: list[str]) -> str:
+    """Return Markdown whose formulas in LaTeX are `FORMULA0END`, …; their MathML is added to `formulas`.
+
+    >>> found = []
+    >>> without_formulas("If $g_t = 1$, `$HOME`.", found), "<msub>" in found[0]
+    ('If FORMULA0END, `$HOME`.', True)
+    """
+
+    def replace(found: re.Match[str]) -> str:
+        if found[1]:
+            return found[0]
+        made = latex2mathml.converter.convert(found[2] or found[3], display="block" if found[2] else "inline")
+        formulas.append(f'<span class="formula">{made}</span>' if found[2] else made)
+        return f"FORMULA{len(formulas) - 1}END"
+
+    return FORMULA.sub(replace, text)
 
 
 def public_modules() -> Iterator[Any]:

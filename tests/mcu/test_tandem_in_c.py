@@ -38,7 +38,7 @@ def test_the_state_is_pythons_to_the_last_bit(tmp_path):
     model = Tandem(max_bytes=2_000, **TEST).fit(X[:START], Y[:START])
     folder = export_firmware(model).write(tmp_path)
     with (folder / "tandem.c").open("a") as file:
-        file.write("const float *layers_in_c(void);\nconst float *layers_in_c(void) { return **state.weights; }\n")
+        file.write("const float *layers_in_c(void);\nconst float *layers_in_c(void) { return state.weights; }\n")
     library = HostLibrary(folder)
     for x, y in zip(X[START:360], Y[START:360], strict=True):
         library.observe(x, y)

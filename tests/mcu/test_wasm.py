@@ -7,9 +7,10 @@ import pytest
 
 from tmlcd_core.mcu.wasm import build, module
 
-LARGEST = {"learners": 20_000, "word": 30_000, "speech": 400_000, "filter": 100_000}  # bytes
+LARGEST = {"learners": 20_000, "tandem": 20_000, "word": 30_000, "speech": 400_000, "filter": 100_000}  # bytes
 CALLED = {
     "learners": ("tml_open", "tml_set", "tml_hold", "tml_fit", "tml_run", "tml_rows", "tml_labels"),
+    "tandem": ("tml_open", "tml_set", "tml_hold", "tml_fit", "tml_learn", "tml_run", "tml_needed", "tml_failed"),
     "word_core": ("words_set", "words_grid", "words_hold", "words_hear", "words_predict", "words_observe"),
 }
 
@@ -48,7 +49,8 @@ def test_module_imports_nothing_and_exports_what_the_page_calls(name):
         sections[kind] = content[place : place + size]
         place += size
     assert 2 not in sections, "it imports something"
-    script = "learners" if name == "learners" else "word_core"
+    called = name if name in build.STREAMS else "word_core"
+    script = "learners" if name in build.STREAMS else "word_core"
     text = resources.files("tmlcd_core.web").joinpath(f"{script}.js").read_text("utf-8")
-    for function in CALLED[script]:
+    for function in CALLED[called]:
         assert function.encode() in sections[7] and f"core.{function}(" in text

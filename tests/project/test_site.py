@@ -61,9 +61,20 @@ def test_links_of_documents_and_reference(tmp_path):
     assert "SlidingKNN" in (tmp_path / "recipes.html").read_text("utf-8")
 
 
+def test_formulas_are_mathml_and_code_stays():
+    found = []
+    text = site.without_formulas("The $\\sqrt{n}$ and\n$$ g_t \\ge h $$\n`cost = $5`, ```a $ b $```", found)
+    assert text == "The FORMULA0END and\nFORMULA1END\n`cost = $5`, ```a $ b $```"
+    assert "<msqrt>" in found[0] and 'display="inline"' in found[0]
+    assert 'display="block"' in found[1] and "<msub>" in found[1]
+
+
 @pytest.mark.slow
 def test_whole_site(tmp_path):
     site.build(tmp_path / "site", lambda text: None)
     assert check(tmp_path / "site") > 30
+    for path in (tmp_path / "site" / "notebooks").glob("*.html"):
+        text = re.sub(r"<(pre|code)\b.*?</\1>", "", path.read_text("utf-8"), flags=re.S)
+        assert not re.search(r"\$[^<>\n]+\$|FORMULA\d", text), f"{path.name} shows LaTeX"
     frames = list((tmp_path / "site" / "lab").glob("*.html"))
     assert len(frames) > 5 and all("default-src 'none'" in frame.read_text("utf-8") for frame in frames)

@@ -27,14 +27,14 @@ const text = fs.readFileSync(file, "utf8");
 const element = (id) => new RegExp(`<script type="[a-z/]+" id="${id}">([^<]*)</script>`).exec(text)[1];
 const page = JSON.parse(element("page"));
 const pool = makePool(page.pool, await bytes(element("features")));
-const module = await compile(await bytes(element("wasm")));
+const modules = await compile(await bytes(element("learners")), await bytes(element("tandem")));
 const learners = new Map();
 const answers = cases.map((changed) => {
   const experiment = { ...page.experiment, ...changed };
   try {
     const stream = compose(experiment, pool);
     const traces = experiment.learners.map((name) => {
-      if (!learners.has(name)) learners.set(name, new Learner(module, name));
+      if (!learners.has(name)) learners.set(name, new Learner(modules, name));
       const learner = learners.get(name);
       for (const _ of learner.run(stream, experiment));
       const { classes, predictions, sizes, statistic, detections, changePoints, correct } = learner.trace;
@@ -136,15 +136,19 @@ def test_shipped_words_give_the_decisions_of_python(tmp_path):
 
 
 def test_own_features_give_the_run_of_python(tmp_path):
-    digits = Experiment("digits", classes=2, per_class=60, train=10, seed=3, learners=("hybrid", "cit", "active"))
+    digits = Experiment(
+        "digits", classes=2, per_class=60, train=10, seed=3, learners=("hybrid", "cit", "active", "tandem")
+    )
     _, stream, run = page_of(digits, tmp_path / "digits.html")
     (answer,) = node(PROGRAM, {"file": str(tmp_path / "digits.html"), "cases": [{}]})
     traces = {name: one.trace for name, one in run.learners.items()}
-    compare(answer, run, stream, run_of("", stream, traces, 25.0, ["hybrid", "active"]))
+    compare(answer, run, stream, run_of("", stream, traces, 25.0, ["hybrid", "active", "tandem"]))
 
 
 def test_long_stream_gives_the_decisions_of_python_on_every_line(tmp_path):
-    long = Experiment("points", classes=4, per_class=5000, drift="recurring", learners=("cit", "active", "hybrid"))
+    long = Experiment(
+        "points", classes=4, per_class=5000, drift="recurring", learners=("cit", "active", "hybrid", "tandem")
+    )
     assert check(long, [{}, {"settings": {"weights": "distance"}}], tmp_path / "long.html") == 2
 
 

@@ -30,19 +30,6 @@ def browser():
         yield found
 
 
-@pytest.fixture
-def page(browser):
-    """A page without a network, and what it asked for and complained about."""
-    context = browser.new_context(offline=True)
-    page = context.new_page()
-    page.asked, page.complaints = [], []
-    page.on("request", lambda request: page.asked.append(request.url))
-    page.on("console", lambda message: page.complaints.append(message.text))
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    yield page
-    context.close()
-
-
 def move(page, name, value):
     page.evaluate(
         "([name, value]) => { const input = document.getElementById(name); input.value = value;"

@@ -10,14 +10,21 @@ import pytest
 
 from tests.support.appserver import chromium
 from tests.support.hummed_words import RATE, hum
-from tests.web.test_words_page import compare, hummed, hummed_session, page_of_hummed, records_of, twin_lines
+from tests.web.test_words_page import (
+    compare,
+    hummed,
+    hummed_session,
+    page_of_hummed,
+    records_of,
+    small_session,
+    twin_lines,
+)
 from tmlcd_core.live import LiveSession
 from tmlcd_core.web.words_page import words_page
 
 pytest.importorskip("playwright")
 pytestmark = pytest.mark.browser
 READY, STATE = "body[data-ready=true]", "#state"
-DEPRECATED = "ScriptProcessorNode is deprecated"  # it needs no code from a blob
 # The stream of records through the page's own objects.
 LINES = """([sound, records]) => {
   const samples = new Int16Array(Uint8Array.from(atob(sound), (c) => c.charCodeAt(0)).buffer);
@@ -64,19 +71,6 @@ def browser(microphone):
         yield found
 
 
-@pytest.fixture
-def page(browser):
-    """A page without a network, and what it asked for and complained about."""
-    context = browser.new_context(offline=True)
-    page = context.new_page()
-    page.asked, page.complaints = [], []
-    page.on("request", lambda request: page.asked.append(request.url))
-    page.on("console", lambda message: DEPRECATED in message.text or page.complaints.append(message.text))
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    yield page
-    context.close()
-
-
 def open_page(page, text, folder):
     path = folder / "words.html"
     path.write_text(text, encoding="utf-8")
@@ -84,15 +78,16 @@ def open_page(page, text, folder):
     return path.as_uri()
 
 
-def test_every_line_in_chromium_is_that_of_the_twin(page, tmp_path):
-    session = hummed_session()
-    open_page(page, page_of_hummed("word"), tmp_path)
+@pytest.mark.parametrize("front_end", ["word", pytest.param("speech", marks=pytest.mark.slow)])  # its twin is slow
+def test_every_line_in_chromium_is_that_of_the_twin(page, tmp_path, front_end):
+    session = hummed_session() if front_end == "word" else small_session()
+    open_page(page, page_of_hummed(front_end), tmp_path)
     page.wait_for_selector(READY)
     parts, labels = records_of(hummed(session.words, 10, 7), np.random.default_rng(4).permutation(60))
     sound = base64.b64encode(np.concatenate(parts).astype("<i2").tobytes()).decode()
     records = [[len(part), label] for part, label in zip(parts, labels, strict=True)]
     lines = json.loads(page.evaluate(LINES, [sound, records]))
-    assert compare(lines, twin_lines(session, "word", "hybrid", parts, labels))[0] > 50
+    assert compare(lines, twin_lines(session, front_end, "hybrid", parts, labels))[0] > 50
 
 
 def test_microphone_is_heard_and_its_word_learned(page, tmp_path):

@@ -4,11 +4,16 @@ export function json(id) {
   return JSON.parse(document.getElementById(id).textContent);
 }
 
+function fromBase64(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text); // browsers of 2025
+  const letters = atob(text);
+  const found = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) found[i] = letters.charCodeAt(i);
+  return found;
+}
+
 export async function bytes(text) {
-  const letters = atob(text.trim());
-  const packed = new Uint8Array(letters.length);
-  for (let i = 0; i < letters.length; i++) packed[i] = letters.charCodeAt(i);
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const stream = new Blob([fromBase64(text.trim())]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 

@@ -2,23 +2,18 @@
 
 import { bytes, json, makePool } from "./data.js";
 import { compile, hasTest, Learner, sampleBytes } from "./learners.js";
+import { find, say, whole } from "./page.js";
 import { playerRun, unpack } from "./player_run.js";
 import { main as showPlayer } from "./player.js";
 import { AFFECTS, compose } from "./stream.js";
 
 const SLICE = 12; // ms of computing before the page may redraw
 const WAIT = 60; // ms without a movement of a slider before the run starts
-const find = (id) => document.getElementById(id);
-const whole = new Intl.NumberFormat("en-GB");
 
 const page = json("page");
-const say = (text, isError = false) => {
-  find("state").textContent = text;
-  find("state").classList.toggle("error", isError);
-};
 const experiment = structuredClone(page.experiment);
 let pool;
-let module;
+let modules;
 let turn = 0; // of the latest run: an older one stops
 const learners = new Map();
 
@@ -58,7 +53,7 @@ function controls() {
     experiment.max_bytes = limited.checked ? bytesOf(find("bytes").value) : null;
     find("bytes").disabled = !limited.checked;
     const samples = Math.floor(experiment.max_bytes / sampleBytes(pool.features));
-    find("bytes-value").textContent = limited.checked ? `${whole.format(experiment.max_bytes)} bytes, ${whole.format(samples)} samples` : "off";
+    find("bytes-value").textContent = limited.checked ? `${whole(experiment.max_bytes)} bytes, ${whole(samples)} samples` : "off";
   };
   find("bytes").disabled = !limited.checked;
   for (const id of ["limited", "bytes"]) {
@@ -107,11 +102,11 @@ async function run(mine) {
   const traces = [];
   let last = performance.now();
   for (const name of experiment.learners) {
-    if (!learners.has(name)) learners.set(name, new Learner(module, name));
+    if (!learners.has(name)) learners.set(name, new Learner(modules, name));
     const learner = learners.get(name);
     for (const done of learner.run(stream, experiment)) {
       if (performance.now() - last < SLICE) continue;
-      say(`${page.looks[name].name}: ${whole.format(done)} of ${whole.format(stream.labels.length - stream.initial)} samples …`);
+      say(`${page.looks[name].name}: ${whole(done)} of ${whole(stream.labels.length - stream.initial)} samples …`);
       await new Promise((resume) => setTimeout(resume));
       if (mine !== turn) return;
       last = performance.now();
@@ -125,7 +120,7 @@ async function run(mine) {
   show(playerRun(page.template, looks, traces, stream, { title, threshold, hints: page.hints, digest: `live ${mine}` }));
   find("title").textContent = title;
   find("command").textContent = command();
-  const samples = whole.format(stream.labels.length - stream.initial);
+  const samples = whole(stream.labels.length - stream.initial);
   say(`${samples} samples, computed in this page in ${seconds} s.`);
   document.body.dataset.runs = Number(document.body.dataset.runs ?? 0) + 1;
   globalThis.lastRun = { experiment: structuredClone(experiment), stream, traces }; // for the tests and the curious
@@ -137,7 +132,7 @@ async function start() {
   show(recorded);
   if (!page.live) return say(page.reason);
   if (typeof WebAssembly !== "object") return say("This browser has no WebAssembly: the run above can be played, the sliders cannot compute another one.", true);
-  module = await compile(await bytes(find("wasm").textContent));
+  modules = await compile(await bytes(find("learners").textContent), await bytes(find("tandem").textContent));
   pool = makePool(page.pool, await bytes(find("features").textContent));
   for (const part of document.querySelectorAll("fieldset")) part.disabled = false;
   find("more").open = innerWidth > 700 && self === top; // in a frame and on a phone the charts come first

@@ -27,12 +27,15 @@ from tmlcd_core.viz.lab import run_of
 from tmlcd_core.viz.palette import styles
 from tmlcd_core.web.one_file import bundle, modules_of, one_file, style_sheet
 
-LIVE = ("cit", "active", "hybrid", "static", "incremental", "window", "condensed", "cit-bounded", "hybrid-unbounded")
-OFFERED = ("cit", "active", "hybrid", "static", "incremental")  # besides those of the run
+LIVE = (
+    "cit", "active", "hybrid", "static", "incremental", "window", "condensed", "cit-bounded", "hybrid-unbounded",
+    "tandem",
+)  # fmt: skip
+OFFERED = ("cit", "active", "hybrid", "static", "incremental", "tandem")  # besides those of the run
 SETTINGS = ("threshold", "batch", "warmup", "k", "weights", "condense", "max_size", "window")
 PLAIN = ("class-change", "class-added", "class-removed", "labels-swapped", "recurring", "none")  # need no effect
 NOISY = ("noise", "several")
-MODULES = ("draws", "stream", "judgement", "data", "learners", "player_run", "lab")
+MODULES = ("page", "draws", "stream", "judgement", "data", "learners", "player_run", "lab")
 MOST_MB = 12  # of features in a page
 THRESHOLD = 25.0
 HINTS = {
@@ -94,7 +97,8 @@ def lab_page(
     blobs = {
         "run": shown.pack(start=shown.length - 1),
         "template": shown.pack(),
-        "wasm": module(),
+        "learners": module("learners"),
+        "tandem": module("tandem"),
         "features": data.body,
     }
     code = bundle(modules_of(MODULES, {"player": player.player_script()}), "lab")

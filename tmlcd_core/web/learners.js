@@ -4,6 +4,8 @@ const BLOCK = 64; // samples per call, as in learners.c
 const MOST_SAMPLES = 65_535; // in T
 const MOST_CLASSES = 64;
 const FEWEST = 5; // samples that a memory in bytes must hold
+const FEWEST_ROWS = 16; // of Tandem
+const FEWEST_TANDEM = 50; // samples: its budget where the initial ones are fewer
 const CODES = { static: 0, incremental: 1, cit: 2, hybrid: 3, active: 4 };
 const VOTE = { k: "sqrt", weights: "uniform" };
 const TEST = { threshold: 25, batch: 50, warmup: 100 };
@@ -19,6 +21,7 @@ export const LEARNERS = {
   condensed: ["static", () => ({ ...VOTE, condense: true })],
   "cit-bounded": ["cit", (n) => ({ ...VOTE, condense: true, max_size: n })],
   "hybrid-unbounded": ["hybrid", () => ({ ...VOTE, ...TEST, condense: true, max_size: null })],
+  tandem: ["tandem", (n) => ({ ...TEST, max_size: Math.max(n, FEWEST_TANDEM) })],
 };
 export const hasTest = (name) => "threshold" in LEARNERS[name][1](1);
 
@@ -52,14 +55,19 @@ function sorted(names) {
   });
 }
 
-export async function compile(bytes) {
-  return WebAssembly.compile(bytes);
+// Modules by name from their bytes: `learners`, and `tandem`, whose memory is another one.
+export async function compile(learners, tandem) {
+  return { learners: await WebAssembly.compile(learners), tandem: await WebAssembly.compile(tandem) };
 }
 
+const TOO_LARGE = "This run needs more memory than this page can use. Use fewer samples or classes.";
+const OUT_OF_RANGE = "A setting of this learner is out of range.";
+
 export class Learner {
-  constructor(module, name) {
+  constructor(modules, name) {
     this.name = name;
-    this.core = new WebAssembly.Instance(module).exports;
+    [this.kind] = LEARNERS[name];
+    this.core = new WebAssembly.Instance(modules[this.kind === "tandem" ? "tandem" : "learners"]).exports;
   }
 
   // Run over a stream of `compose`: a generator that yields the number of samples done after each block of 64.
@@ -72,22 +80,6 @@ export class Learner {
     const classes = sorted(labels);
     if (classes.length > MOST_CLASSES) throw new Error(`This page can tell ${MOST_CLASSES} classes apart; the data have ${classes.length}.`);
     const codes = new Map(classes.map((label, code) => [label, code]));
-    const [kind] = LEARNERS[name];
-    const settings = settingsOf(name, initial, experiment.settings);
-    const queues = kind === "active" ? 2 : 1;
-    const held = experiment.max_bytes === null ? null : samplesIn(experiment.max_bytes, features, queues);
-    const growing = kind === "cit" || kind === "incremental" || kind === "hybrid";
-    const most = growing ? initial + n : initial;
-    const bound = held ?? settings.max_size ?? most; // of T after fit
-    const size = kind === "active" ? (held ?? settings.window) : bound; // of T and W in the stream
-    const capacity = Math.max(initial, size);
-    if (capacity > MOST_SAMPLES || !core.tml_open(features, capacity))
-      throw new Error("This run needs more memory than this page can use. Use fewer samples or classes.");
-    const k = settings.k === "sqrt" ? 0 : settings.k;
-    const { threshold, batch, warmup } = { ...TEST, ...settings };
-    const test = [threshold, batch, warmup, kind === "hybrid" ? 1 : 0];
-    if (!core.tml_set(CODES[kind], Math.max(1, size), k, settings.weights === "distance" ? 1 : 0, ...test, settings.condense ? 1 : 0))
-      throw new Error("A setting of this learner is out of range.");
     const fill = (from, count) => {
       const input = new Float32Array(core.memory.buffer, core.tml_rows(), BLOCK * features);
       const label = new Int32Array(core.memory.buffer, core.tml_labels(), BLOCK);
@@ -96,12 +88,17 @@ export class Learner {
         label[i] = codes.get(labels[from + i]);
       }
     };
-    for (let from = 0; from < initial; from += BLOCK) {
-      const count = Math.min(BLOCK, initial - from);
-      fill(from, count);
-      core.tml_hold(count);
-    }
-    core.tml_fit(settings.condense ? 1 : 0, bound, kind === "incremental" ? 0 : 1);
+    const feed = (take) => {
+      for (let from = 0; from < initial; from += BLOCK) {
+        const count = Math.min(BLOCK, initial - from);
+        fill(from, count);
+        take(count);
+      }
+    };
+    const settings = settingsOf(name, initial, experiment.settings);
+    const first = sorted(labels.slice(0, initial)).map((label) => codes.get(label));
+    if (this.kind === "tandem") this.#startTandem(settings, experiment.max_bytes, features, first, feed);
+    else this.#start(settings, experiment.max_bytes, features, initial, n, feed);
     const trace = {
       classes, predictions: new Int32Array(n), correct: new Uint8Array(n), sizes: new Float32Array(n),
       statistic: new Float64Array(n), detections: [], changePoints: [],
@@ -110,6 +107,7 @@ export class Learner {
       const count = Math.min(BLOCK, n - from);
       fill(initial + from, count);
       core.tml_run(count);
+      if (this.kind === "tandem" && core.tml_failed()) throw this.#tooSmall(features, first.length + 1);
       const { buffer } = core.memory;
       trace.predictions.set(new Int32Array(buffer, core.tml_predictions(), count), from);
       trace.sizes.set(new Uint32Array(buffer, core.tml_sizes(), count), from);
@@ -123,5 +121,42 @@ export class Learner {
       yield from + count;
     }
     this.trace = trace;
+  }
+
+  // Learn the initial samples: T, condensed and cut to its bound.
+  #start(settings, bytes, features, initial, n, feed) {
+    const { core, kind } = this;
+    const held = bytes === null ? null : samplesIn(bytes, features, kind === "active" ? 2 : 1);
+    const growing = kind === "cit" || kind === "incremental" || kind === "hybrid";
+    const most = growing ? initial + n : initial;
+    const bound = held ?? settings.max_size ?? most; // of T after fit
+    const size = kind === "active" ? (held ?? settings.window) : bound; // of T and W in the stream
+    const capacity = Math.max(initial, size);
+    if (capacity > MOST_SAMPLES || !core.tml_open(features, capacity)) throw new Error(TOO_LARGE);
+    const k = settings.k === "sqrt" ? 0 : settings.k;
+    const { threshold, batch, warmup } = { ...TEST, ...settings };
+    const test = [threshold, batch, warmup, kind === "hybrid" ? 1 : 0];
+    if (!core.tml_set(CODES[kind], Math.max(1, size), k, settings.weights === "distance" ? 1 : 0, ...test, settings.condense ? 1 : 0))
+      throw new Error(OUT_OF_RANGE);
+    feed((count) => core.tml_hold(count));
+    core.tml_fit(settings.condense ? 1 : 0, bound, kind === "incremental" ? 0 : 1);
+  }
+
+  // Learn the initial samples, whose classes are `codes`: first their mean and range, then one after the other.
+  #startTandem(settings, bytes, features, codes, feed) {
+    const { core } = this;
+    this.budget = bytes ?? settings.max_size * sampleBytes(features);
+    if (this.budget < core.tml_needed(features, codes.length, FEWEST_ROWS)) throw this.#tooSmall(features, codes.length);
+    if (!core.tml_open(features, this.budget, codes.length)) throw new Error(TOO_LARGE);
+    if (!core.tml_set(settings.threshold, settings.batch, settings.warmup)) throw new Error(OUT_OF_RANGE);
+    feed((count) => core.tml_hold(count));
+    new Int32Array(core.memory.buffer, core.tml_labels(), BLOCK).set(codes);
+    core.tml_fit(codes.length);
+    feed((count) => core.tml_learn(count));
+  }
+
+  #tooSmall(features, classes) {
+    const least = this.core.tml_needed(features, classes, FEWEST_ROWS);
+    return new Error(`${this.budget} bytes are too small for Tandem with ${classes} classes of ${features} features. Use at least ${least} bytes.`);
   }
 }

@@ -2,6 +2,7 @@
 
 import { bytes, json } from "./data.js";
 import { microphoneError, openMicrophone, playSound, readSound } from "./microphone.js";
+import { find, say, whole } from "./page.js";
 import { digestOf, keptEvents, sessionFile } from "./session_file.js";
 import { drawCharts } from "./word_charts.js";
 import { RATE, WordCore } from "./word_core.js";
@@ -12,13 +13,7 @@ const TAPE = 4 * RATE; // samples of the past that are kept
 const MOST_TAKES = 300; // of a session file
 const RUN = 40; // answers of a demonstration
 const PACE = 60; // ms between them
-const find = (id) => document.getElementById(id);
-const whole = new Intl.NumberFormat("en-GB");
 const page = json("page");
-const say = (text, isError = false) => {
-  find("state").textContent = text;
-  find("state").classList.toggle("error", isError);
-};
 
 let core;
 const takes = {}; // by name: samples, start, stop, remarks
@@ -37,19 +32,27 @@ let tapeEnd = 0; // samples since `listen`
 
 // ---------------------------------------------------------------- sounds inside the file
 
-function unpackSounds(body) {
-  const half = body.length / 2;
+// A sound is unpacked when it is asked for: the first answer does not wait for the others.
+function findSounds(body) {
   let from = 0;
   for (const [name, length] of Object.entries(page.sounds)) {
-    const samples = new Int16Array(length);
-    let value = 0;
-    for (let i = 0; i < length; i++, from++) {
-      const folded = body[from] | (body[from + half] << 8);
-      value = (value + ((folded >>> 1) ^ -(folded & 1))) & 0xffff;
-      samples[i] = value;
-    }
-    takes[name] = { ...page.log.takes[name], samples };
+    const start = from;
+    let samples;
+    takes[name] = { ...page.log.takes[name] };
+    Object.defineProperty(takes[name], "samples", { enumerable: true, get: () => (samples ??= unpackSound(body, start, length)) });
+    from += length;
   }
+}
+
+function unpackSound(body, start, length) {
+  const half = body.length / 2;
+  const samples = new Int16Array(length);
+  for (let i = 0, at = start, value = 0; i < length; i++, at++) {
+    const folded = body[at] | (body[at + half] << 8);
+    value = (value + ((folded >>> 1) ^ -(folded & 1))) & 0xffff;
+    samples[i] = value;
+  }
+  return samples;
 }
 
 // Takes whose sound is in the file and whose word was said before any change of meaning: [name, word].
@@ -232,10 +235,10 @@ function showBoard() {
   const seconds = heard.samples / RATE;
   const total = seconds * board.second + heard.words * board.word;
   const rows = [
-    ["RAM", `${whole.format(board.needed)} of ${whole.format(board.ram)} bytes`],
-    ["Stored takes", `${core.size} of ${most}: ${whole.format(used)} of ${whole.format(most * board.each)} bytes`],
-    ["Listening", `${whole.format(board.second)} instructions a second, ${((100 * board.second) / board.hertz).toFixed(1)} % of its time`],
-    ["A word", `${whole.format(board.word)} instructions, ${((1000 * board.word) / board.hertz).toFixed(board.word < 1e7 ? 1 : 0)} ms`],
+    ["RAM", `${whole(board.needed)} of ${whole(board.ram)} bytes`],
+    ["Stored takes", `${core.size} of ${most}: ${whole(used)} of ${whole(most * board.each)} bytes`],
+    ["Listening", `${whole(board.second)} instructions a second, ${((100 * board.second) / board.hertz).toFixed(1)} % of its time`],
+    ["A word", `${whole(board.word)} instructions, ${((1000 * board.word) / board.hertz).toFixed(board.word < 1e7 ? 1 : 0)} ms`],
     ["So far", `${seconds.toFixed(0)} s of sound, ${heard.words} words: ${(total / 1e6).toFixed(0)} million instructions`],
   ];
   find("board").replaceChildren(
@@ -327,7 +330,7 @@ function hearInside(name) {
 let turn = 0;
 function play() {
   const [name, word] = material()[turn++ % material().length];
-  playSound(takes[name].samples);
+  setTimeout(() => playSound(takes[name].samples)); // after the answer: opening the loudspeaker takes a while
   say(hearInside(name) ? `Played: a take of “${word}”.` : `No word was found in the take ${name} of “${word}”.`);
   if (pending) showAnswer();
   showBoard();
@@ -391,11 +394,11 @@ function options() {
 async function start() {
   if (typeof WebAssembly !== "object") return say("This browser has no WebAssembly, which this page needs. Use a current browser.", true);
   const types = { float32: Float32Array, int16: Int16Array, uint8: Uint8Array };
-  const body = await bytes(find("rows").textContent);
+  const [body, program, sounds] = await Promise.all(["rows", "wasm", "takes"].map((id) => bytes(find(id).textContent)));
   const rows = Float32Array.from(new types[page.store](body.buffer, body.byteOffset, body.byteLength / types[page.store].BYTES_PER_ELEMENT));
   if (rows.length !== page.codes.length * page.features) throw new Error("its stored takes are incomplete");
-  core = new WordCore(await WebAssembly.compile(await bytes(find("wasm").textContent)), { ...page, rows });
-  unpackSounds(await bytes(find("takes").textContent));
+  core = new WordCore(await WebAssembly.compile(program), { ...page, rows });
+  findSounds(sounds);
   options();
   reset();
   find("voice").disabled = false;

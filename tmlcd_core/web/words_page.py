@@ -25,7 +25,7 @@ from tmlcd_core.validation import one_of
 from tmlcd_core.viz.palette import styles
 from tmlcd_core.web.one_file import bundle, lean, modules_of, one_file, packed, style_sheet
 
-MODULES = ("data", "word_core", "word_charts", "session_file", "microphone", "words")
+MODULES = ("page", "data", "word_core", "word_charts", "session_file", "microphone", "words")
 LARGEST = {"word": 100_000, "speech": 1_500_000, "filter": 300_000}  # bytes of a page, unless all sounds are asked for
 AROUND = 0.1  # seconds
 TAKE_BYTES = 200  # of the description of a recording, at most

@@ -35,7 +35,9 @@ extern tml_settings tml_current;
 #define TML_ROOM TML_CAPACITY
 #endif
 
-#if TML_LEARNER == TML_TANDEM
+#if TML_LEARNER == TML_TANDEM && TML_SIZED_LATER
+extern float *tml_mean, tml_low, tml_levels;
+#elif TML_LEARNER == TML_TANDEM
 extern const float tml_mean[TML_FEATURES];                                /* of the first samples */
 extern const float tml_initial_weights[2][TML_SEEN][TML_FEATURES];        /* fast layer, and its average */
 extern const float tml_initial_biases[2][TML_SEEN];

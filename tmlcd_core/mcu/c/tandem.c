@@ -31,52 +31,87 @@ enum { LAYER, VOTE, BOTH, RENAMED, RENAMED_QUARTER, RENAMED_NEWEST };
 const tml_settings tml_exported = TML_SETTINGS;
 tml_settings tml_current = TML_SETTINGS;
 
+#if TML_SIZED_LATER /* WebAssembly: the memory lies outside and is as large as the page asks for */
+#define MEMORY(type, name, size) type *name
+#else
+#define MEMORY(type, name, size) type name[size]
+#endif
+
 static struct {
-    float weights[LAYERS][TML_CLASSES][TML_FEATURES];
+    MEMORY(float, weights, LAYERS * TML_CLASSES * TML_FEATURES); /* of the layers, class by class */
     float biases[LAYERS][TML_CLASSES];
     float confusion[TML_CLASSES][TML_CLASSES]; /* recent shares of the true classes where BOTH named the row */
     float evidence[EXPERTS];               /* discounted log-likelihood of each expert */
     uint32_t learned, head, size;          /* samples learned; oldest row, rows */
     uint32_t seen;                         /* classes: their rows of the layers are in the order of appearance */
-    uint16_t labels[TML_CAPACITY];         /* of the rows */
+    uint16_t labels[TML_ROOM];             /* of the rows */
     uint8_t codes[TML_CLASSES];            /* code of each class seen */
-    uint8_t rows[TML_CAPACITY][TML_FEATURES];
+    MEMORY(uint8_t, rows, TML_CAPACITY * TML_FEATURES);
 } state;
 static tml_cusum test;
 static uint32_t now;
 
 /* The last prediction. */
 static float fast_layer[TML_CLASSES], experts[EXPERTS][TML_CLASSES];
-static uint8_t coded[TML_FEATURES];
+static MEMORY(uint8_t, coded, TML_FEATURES);
+
+static float *weights_of(uint32_t layer, uint32_t c)
+{
+    return &state.weights[(layer * TML_CLASSES + c) * TML_FEATURES];
+}
+
+static uint8_t *row_at(uint32_t place)
+{
+    return &state.rows[place * TML_FEATURES];
+}
+
+#if TML_SIZED_LATER
+static void make_room(uint32_t classes); /* for one more class: fewer rows within the same bytes */
+#endif
 
 void tml_reset(void)
 {
     for (uint32_t layer = 0; layer < LAYERS; layer++) {
         for (uint32_t c = 0; c < TML_CLASSES; c++) {
             for (uint32_t i = 0; i < TML_FEATURES; i++) {
-                state.weights[layer][c][i] = c < TML_SEEN ? tml_initial_weights[layer][c][i] : 0.0f;
+                weights_of(layer, c)[i] = 0.0f;
             }
-            state.biases[layer][c] = c < TML_SEEN ? tml_initial_biases[layer][c] : 0.0f;
+            state.biases[layer][c] = 0.0f;
         }
     }
     for (uint32_t j = 0; j < TML_CLASSES; j++) {
         for (uint32_t c = 0; c < TML_CLASSES; c++) {
-            int known = j < TML_SEEN && c < TML_SEEN;
-            state.confusion[j][c] = known ? tml_initial_confusion[j][c] : j == c ? 1.0f : 0.0f;
+            state.confusion[j][c] = j == c ? 1.0f : 0.0f;
         }
+    }
+    for (uint32_t h = 0; h < EXPERTS; h++) {
+        state.evidence[h] = 0.0f;
+    }
+#if TML_SEEN > 0
+    for (uint32_t layer = 0; layer < LAYERS; layer++) {
+        for (uint32_t c = 0; c < TML_SEEN; c++) {
+            for (uint32_t i = 0; i < TML_FEATURES; i++) {
+                weights_of(layer, c)[i] = tml_initial_weights[layer][c][i];
+            }
+            state.biases[layer][c] = tml_initial_biases[layer][c];
+        }
+    }
+    for (uint32_t j = 0; j < TML_SEEN; j++) {
+        for (uint32_t c = 0; c < TML_SEEN; c++) {
+            state.confusion[j][c] = tml_initial_confusion[j][c];
+        }
+        state.codes[j] = tml_initial_codes[j];
     }
     for (uint32_t h = 0; h < EXPERTS; h++) {
         state.evidence[h] = tml_initial_evidence[h];
     }
-    for (uint32_t c = 0; c < TML_SEEN; c++) {
-        state.codes[c] = tml_initial_codes[c];
-    }
     for (uint32_t r = 0; r < TML_INITIAL; r++) {
         for (uint32_t i = 0; i < TML_FEATURES; i++) {
-            state.rows[r][i] = tml_initial_x[r][i];
+            row_at(r)[i] = tml_initial_x[r][i];
         }
         state.labels[r] = tml_initial_label[r];
     }
+#endif
     state.learned = TML_LEARNED;
     state.head = 0;
     state.size = TML_INITIAL;
@@ -227,7 +262,7 @@ static void ask_layer(uint32_t layer, const float *x, int usable, float *out)
 {
     float highest = -LARGEST;
     for (uint32_t c = 0; c < state.seen; c++) {
-        float value = usable ? dot(state.weights[layer][c], x) : 0.0f;
+        float value = usable ? dot(weights_of(layer, c), x) : 0.0f;
         value = SHARPNESS * (value + state.biases[layer][c]);
         if (!(value > -LARGEST_OUTPUT && value < LARGEST_OUTPUT)) {
             value = value > 0.0f ? LARGEST_OUTPUT : -LARGEST_OUTPUT;
@@ -255,7 +290,7 @@ static int32_t ask_rows(void)
     int32_t near[WINDOWS][NEIGHBOURS];
     uint32_t voters[WINDOWS][NEIGHBOURS], found[WINDOWS] = {0};
     for (uint32_t i = 0; i < state.size; i++) {
-        int32_t squared = distance(state.rows[place_of(i)]);
+        int32_t squared = distance(row_at(place_of(i)));
         for (uint32_t w = 0; w < WINDOWS; w++) {
             uint32_t last = found[w], newest = TML_CAPACITY / parts[w];
             if (i + newest < state.size || (last == NEIGHBOURS && squared >= near[w][NEIGHBOURS - 1])) {
@@ -353,6 +388,9 @@ static uint32_t place_of_class(uint8_t code)
     for (uint32_t h = 0; h < EXPERTS; h++) {
         experts[h][new] = FLOOR / (1.0f + FLOOR * (float)new);
     }
+#if TML_SIZED_LATER
+    make_room(new + 1);
+#endif
     state.codes[new] = code;
     return state.seen++;
 }
@@ -378,7 +416,7 @@ static void learn(const float *x, float norm, int32_t code)
     for (uint32_t c = 0; c < state.seen; c++) {
         float error = (c == label ? 1.0f : 0.0f) - fast_layer[c];
         float step = norm > 0.0f ? STEP * error / norm : 0.0f;
-        float *fast = state.weights[FAST][c], *average = state.weights[AVERAGE][c];
+        float *fast = weights_of(FAST, c), *average = weights_of(AVERAGE, c);
         int moves = step < 0.0f || step > 0.0f;
         for (uint32_t i = 0; i < TML_FEATURES; i++) {
             fast[i] += moves ? step * (x[i] - tml_mean[i]) : 0.0f;
@@ -395,7 +433,7 @@ static void learn(const float *x, float norm, int32_t code)
         state.size++;
     }
     for (uint32_t i = 0; i < TML_FEATURES; i++) {
-        state.rows[place][i] = coded[i];
+        row_at(place)[i] = coded[i];
     }
     state.labels[place] = (uint16_t)label;
 }

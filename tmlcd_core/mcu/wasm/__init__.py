@@ -3,9 +3,10 @@
 from importlib import resources
 
 
-def module(name: str = "learners") -> bytes:
+def module(name: str) -> bytes:
     """Return a WebAssembly module; `build.py` compiles it from the firmware's sources.
 
-    `learners` takes feature vectors; the name of a front end (`word`, `speech`) is that front end with a learner.
+    `learners` and `tandem` take feature vectors; the name of a front end (`word`, `speech`) is that front end with a
+    learner.
     """
     return resources.files(__package__).joinpath(f"{name}.wasm").read_bytes()

@@ -15,17 +15,21 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from tmlcd_core.learners.tandem_kernels import EXPERTS
 from tmlcd_core.mcu.c_literals import c_array
 from tmlcd_core.mcu.front_ends import FRONT_ENDS, LISTENING, SHARED_SOURCES
 from tmlcd_core.mcu.generated_c import FRONT_END_CODES, GAP_TOLERANCE, LAYOUT_CODES, STORE_CODES, candidates
 from tmlcd_core.mcu.link import LEARNER_CODES
 
 HERE = Path(__file__).parent
-MODULES = ("learners", *FRONT_ENDS)
-MOST_SAMPLES = 65_535  # in T of the module `learners`: counted in 16 bits
+STREAMS = {"learners": "learners.c", "tandem": "tandem_stream.c"}  # modules that take feature vectors
+MODULES = (*STREAMS, *FRONT_ENDS)
+MOST_SAMPLES = 65_535  # in T of a module that takes feature vectors: counted in 16 bits
 MOST_CLASSES = 64
 ROOM_FOR_TAKES = 300  # in T of a front end's module: those of a live session
-LEARNER_FILES = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "knn.h", "knn.c", "cusum.h", "cusum.c", "learner.c")
+COMMON_FILES = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "cusum.h", "cusum.c")
+LEARNER_FILES = (*COMMON_FILES, "knn.h", "knn.c", "learner.c")
+TANDEM_FILES = (*COMMON_FILES, "tandem.c")
 FLAGS = (
     "--target=wasm32-freestanding", "-std=c99", "-O3", "-msimd128", "-ffp-contract=off", "-nostdlib",
     "-fno-sanitize=all", "-Wl,--no-entry", "-Wl,--strip-all", "-Wl,-z,stack-size=16384",
@@ -58,7 +62,7 @@ def configuration(name: str) -> str:
         "TML_CONDENSE": 1,
     }
     later = "extern uint32_t tml_features, tml_capacity;"
-    if name == "learners":
+    if name in STREAMS:
         defines |= {
             "TML_SIZED_LATER": 1,
             "TML_FEATURES": "tml_features",
@@ -69,6 +73,9 @@ def configuration(name: str) -> str:
             "TML_MARGIN": (1e-3).hex(),
             "TML_BINOMIAL": 0,
         }
+        if name == "tandem":
+            defines |= {"TML_LEARNER": "TML_TANDEM", "TML_EXPERTS": EXPERTS, "TML_SEEN": 0, "TML_LEARNED": 0}
+            defines |= {"TML_LOW": "tml_low", "TML_LEVELS": "tml_levels"}
     else:
         later = "extern double tml_margin, tml_farthest;"
         defines |= {code: i for i, code in enumerate(FRONT_END_CODES.values())}
@@ -102,10 +109,12 @@ def constants(name: str) -> str:
 def sources(name: str) -> dict[str, str]:
     """Return all files that a module is compiled from, by file name."""
     core = resources.files("tmlcd_core.mcu").joinpath("c")
-    own = "learners.c" if name == "learners" else "words.c"
-    files = LEARNER_FILES if name == "learners" else (*LEARNER_FILES, *SHARED_SOURCES, *FRONT_ENDS[name].sources)
+    own = [STREAMS[name], "blocks.h"] if name in STREAMS else ["words.c"]
+    files = [*(TANDEM_FILES if name == "tandem" else LEARNER_FILES)]
+    if name in FRONT_ENDS:
+        files += [*SHARED_SOURCES, *FRONT_ENDS[name].sources]
     found = {file: core.joinpath(file).read_text(encoding="utf-8") for file in files}
-    found |= {own: (HERE / own).read_text(encoding="utf-8")}
+    found |= {file: (HERE / file).read_text(encoding="utf-8") for file in own}
     return found | {"config.h": configuration(name), "model.c": constants(name)}
 
 
@@ -125,8 +134,8 @@ def compiler_version() -> str:
 def build(name: str) -> bytes:
     """Compile a module; return its bytes."""
     texts = sources(name)
-    # learners.c includes the core, to read its state; a front end's files have names in common and stay apart.
-    files = ["learners.c", "model.c"] if name == "learners" else sorted(file for file in texts if file.endswith(".c"))
+    # A stream's file includes the core, to read its state; a front end's files have names in common and stay apart.
+    files = [STREAMS[name], "model.c"] if name in STREAMS else sorted(file for file in texts if file.endswith(".c"))
     with tempfile.TemporaryDirectory() as folder:
         for file, text in texts.items():
             (Path(folder) / file).write_text(text, encoding="utf-8")

@@ -6,48 +6,19 @@
 #include "knn.c"
 #include "cusum.c"
 #include "learner.c"
+#include "blocks.h"
 
-#define BLOCK 64       /* samples per call */
-#define PAGE 65536u    /* bytes of a page of memory */
-#define EXPORT(name) __attribute__((export_name(#name))) name
-
-uint32_t tml_features, tml_capacity;
-
-/* Input and output of a block. */
-static int32_t label[BLOCK];
-static int32_t prediction[BLOCK];
-static uint32_t size[BLOCK];
-static uint32_t change[BLOCK];   /* estimated time of the change at an alarm, else 0 */
-static double statistic[BLOCK];  /* g; NaN during the warm-up */
-static float *rows;
-
-extern unsigned char __heap_base;
-
-int32_t *EXPORT(tml_labels)(void) { return label; }
-int32_t *EXPORT(tml_predictions)(void) { return prediction; }
-uint32_t *EXPORT(tml_sizes)(void) { return size; }
-uint32_t *EXPORT(tml_changes)(void) { return change; }
-double *EXPORT(tml_statistics)(void) { return statistic; }
-float *EXPORT(tml_rows)(void) { return rows; }
 
 /* Reserve memory for `capacity` samples of `features` numbers in T and W each; returns 0 if there is too little. */
 uint32_t EXPORT(tml_open)(uint32_t features, uint32_t capacity)
 {
-    uint64_t start = ((uint32_t)&__heap_base + 15u) & ~15u;
     uint64_t one = (uint64_t)capacity * features * sizeof(float);
-    uint64_t end = start + 2 * one + (uint64_t)BLOCK * features * sizeof(float);
-    if (features < 1 || capacity < 1 || capacity > TML_ROOM || end > 0xFFFF0000u) {
+    if (capacity < 1 || capacity > TML_ROOM || !open_memory(features, 2 * one)) {
         return 0;
     }
-    uint32_t pages = (uint32_t)((end + PAGE - 1) / PAGE), have = (uint32_t)__builtin_wasm_memory_size(0);
-    if (pages > have && __builtin_wasm_memory_grow(0, pages - have) == (unsigned long)-1) {
-        return 0;
-    }
-    tml_features = features;
     tml_capacity = capacity;
-    store.x = (float *)(uint32_t)start;
-    history.x = (float *)(uint32_t)(start + one);
-    rows = (float *)(uint32_t)(start + 2 * one);
+    store.x = reserve((uint32_t)one);
+    history.x = reserve((uint32_t)one);
     tml_reset();
     return 1;
 }
@@ -129,30 +100,4 @@ void EXPORT(tml_fit)(uint32_t condense, uint32_t bound, uint32_t evenly)
     history.size = 0;
     tml_cusum_reset(&test, tml_current.warmup);
     now = 0;
-}
-
-/* The largest sum of the last batch: at an alarm the test has restarted already. */
-static double largest_sum(void)
-{
-    double best = 0.0;
-    for (uint32_t i = 0; i < TML_CANDIDATES; i++) {
-        if (is_candidate(tml_candidates[i], test.v0) && test.sum[i] > best) {
-            best = test.sum[i];
-        }
-    }
-    return best;
-}
-
-/* Test-then-train on `count` samples of the block; a label of -1 is unknown. */
-void EXPORT(tml_run)(uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        int warming = test.warmup > 0;
-        int tested = tml_current.learner == TML_HYBRID || tml_current.learner == TML_ACTIVE;
-        tml_step step = tml_observe(&rows[i * TML_FEATURES], label[i]);
-        prediction[i] = step.prediction;
-        size[i] = step.size;
-        change[i] = step.change;
-        statistic[i] = !tested || warming ? __builtin_nan("") : step.alarm ? largest_sum() : test.statistic;
-    }
 }
