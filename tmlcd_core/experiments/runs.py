@@ -273,8 +273,8 @@ def prequential(
         Object with `fit(X, y)` and `run(X, y)`, or a classifier of river or scikit-learn.
     stream : Stream, (X, y), path, frame or object
         Samples in the order of time: X has shape (n, d), y (n,); or a table (CSV, TSV, ARFF, Parquet or NPZ file,
-        pandas or polars frame, pyarrow Table or Dataset) with its column `label`; or a river dataset, its name
-        ("river:Phishing"), or a CapyMOA stream.
+        pandas or polars frame, pyarrow Table or Dataset) with its column `label`; or a river dataset, a
+        CapyMOA stream, or the name of one ("river:Phishing", "capymoa:SEA").
     initial : int
         Number of samples to fit on; ignored for a `Stream`, which has its own initial training set.
     label : str
