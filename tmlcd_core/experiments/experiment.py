@@ -14,7 +14,7 @@ from typing import Any
 from tmlcd_core.datasets import FeatureCache, load_pack
 from tmlcd_core.datasets.pack import pack_key
 from tmlcd_core.datasets.tables import is_table, open_table
-from tmlcd_core.displays import settings_table
+from tmlcd_core.displays import notebook, settings_table
 from tmlcd_core.draws import LARGEST_SEED
 from tmlcd_core.errors import ConfigError, TmlcdError
 from tmlcd_core.experiments import link as links
@@ -434,6 +434,13 @@ class Experiment:
                 value = value["name"] if one.name == "extractor" and "name" in value else value
                 given.append(repr(value) if one.name == "data" else f"{one.name}={value!r}")
         return f"Experiment({', '.join(given)})"
+
+    def play(self, **options: Any) -> Any:
+        """Run once; return the player with its story and the picture of T as a Jupyter widget.
+
+        The options are those of `tmlcd_core.viz.notebook.player_widget`.
+        """
+        return notebook().experiment_widget(self, **options)
 
     def _repr_html_(self) -> str:
         """Return the settings that are not defaults, and the command, as HTML for notebooks."""
