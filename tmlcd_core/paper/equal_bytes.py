@@ -210,8 +210,9 @@ def sentence(study: EqualBytes) -> str:
 def river_sentence(study: EqualBytes) -> str:
     """Return how Tandem compares with each of river's learners on the same streams, over all data and budgets."""
     told = []
+    rows = [one for data in study.data for budget in BUDGETS for one in study.comparisons(data, budget)]
     for name in RIVER.values():
-        found = [one for d in study.data for b in BUDGETS for one in study.comparisons(d, b) if one.learner == name]
+        found = [one for one in rows if one.learner == name]
         if found:
             gains, clear = [one.gain.mean for one in found], sum(one.gain.sign > 0 for one in found)
             told.append(

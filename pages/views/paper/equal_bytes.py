@@ -9,9 +9,10 @@ from pages.shell.url_widgets import as_text, checked, table
 from tmlcd_core.paper.equal_bytes import (
     HEAD,
     LOSS_HEAD,
+    RIVER_CLASSES,
+    RIVER_SCENARIO,
     EqualBytes,
     loss_rows,
-    river_sentence,
     rows,
     sentence,
 )
@@ -30,7 +31,7 @@ ABOUT = {
 
 def show_equal_bytes() -> None:
     """Show the shipped study: finding, chart and table of one data and budget, and where Tandem loses."""
-    study, said, of_river, lost = read(SHIPPED.stat().st_mtime_ns)
+    study, said, lost = read(SHIPPED.stat().st_mtime_ns)
     st.markdown(f"**Every learner has the same bytes.** {as_text(said)}")
     left, right = st.columns(2)
     with left:
@@ -46,10 +47,10 @@ def show_equal_bytes() -> None:
         f"Memory: the bytes of so many float32 samples. Mean over λ = 2, 3 and 5, {study.runs} draws of the classes "
         f"each, and {scenarios(study, data)}. “Bytes, k = 5” stores one byte per feature and votes by distance. "
         "“Tandem − it” is a mean over paired draws with its 95 % bootstrap interval; p is Wilcoxon's signed-rank test "
-        "with Holm's correction. River's learners saw fewer streams, so only their difference to Tandem compares; "
-        f"their bytes are river's own count of its Python objects. {ABOUT.get(data, '')}"
+        f"with Holm's correction. River's learners cannot be limited. They saw fewer streams (λ = {RIVER_CLASSES}, "
+        f"{RIVER_SCENARIO}), so only their difference to Tandem compares; the bytes are river's own count of its "
+        f"Python objects. {ABOUT.get(data, '')}"
     )
-    st.markdown(as_text(of_river))
     st.subheader("Where Tandem loses")
     if lost:
         table(pd.DataFrame(lost[:SHOWN_LOSSES], columns=list(LOSS_HEAD)), LOSS_HEAD[-1])
@@ -67,7 +68,7 @@ def scenarios(study: EqualBytes, data: str) -> str:
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def read(modified: int) -> tuple[EqualBytes, str, str, list[list[str]]]:
-    """Return the shipped study, its finding, that on river's learners, and its losses; read again if modified."""
+def read(modified: int) -> tuple[EqualBytes, str, list[list[str]]]:
+    """Return the shipped study, its finding and its losses; read again if the file was modified."""
     study = EqualBytes.from_json(json.loads(SHIPPED.read_text(encoding="utf-8")))
-    return study, sentence(study), river_sentence(study), loss_rows(study)
+    return study, sentence(study), loss_rows(study)
