@@ -70,6 +70,7 @@ def test_formulas_are_mathml_and_code_stays():
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_whole_site(tmp_path):
     site.build(tmp_path / "site", lambda text: None)
     assert check(tmp_path / "site") > 30
