@@ -25,6 +25,7 @@ __all__ = [
     "ignore_pages_folder",
     "is_empty",
     "main",
+    "runs_fragment",
     "write_address",
 ]
 
@@ -54,6 +55,12 @@ def is_empty() -> bool:
     """True if no visitor is there, nor has left a moment ago."""
     manager = get_instance()._session_mgr
     return not manager.list_active_sessions() and not manager._session_storage.list()  # type: ignore[attr-defined]
+
+
+def runs_fragment() -> bool:
+    """True if only fragments run, not the whole page."""
+    context = get_script_run_ctx()
+    return context is not None and bool(context.fragment_ids_this_run)
 
 
 def write_address(values: Mapping[str, Sequence[str]]) -> None:

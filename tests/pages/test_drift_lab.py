@@ -11,14 +11,16 @@ from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
+import streamlit
 from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from pages.shell import computation
 from pages.shell.url_widgets import WORD_JOINER, as_text
+from pages.views.drift_lab import toolbar
 from pages.views.drift_lab import upload as upload_module
-from pages.views.drift_lab.repeat import RUNS, Job
+from pages.views.drift_lab.repeat import JOB, RUNS, TOGGLE, Job
 from pages.views.drift_lab.runs import GOOD
 from pages.views.drift_lab.toolbar import ASKED, BYTES, MEMORY, OWN
 from pages.views.drift_lab.upload import LIMIT, unpack
@@ -670,11 +672,63 @@ def test_the_ready_made_words_run_where_the_pack_is():
     assert len(set(stream.y)) == 3
 
 
-def test_a_drift_asked_for_by_the_player_survives_a_run_with_the_address_of_before():
+def test_a_drift_asked_for_by_the_player_survives_runs_with_the_address_of_before():
     at = lab(per_class="60", train="20", drift="none", learners="hybrid")
     at.session_state[ASKED] = ["labels-swapped@30"]  # asked for, but not in the address that the browser sends
-    at.run()
-    assert not at.exception and at.query_params["added"] == "labels-swapped@30"
-    assert at.session_state[GOOD].experiment.added == ("labels-swapped@30",)
+    for _ in range(2):  # the second run is asked for before the browser knows the address of the first
+        at.query_params.pop("added", None)
+        at.run()
+        assert not at.exception and at.query_params["added"] == "labels-swapped@30"
+        assert at.session_state[GOOD].experiment.added == ("labels-swapped@30",)
+        assert ASKED in at.session_state
     assert at.run().session_state[GOOD].scenario.changes == (30,)
-    assert ASKED not in at.session_state
+    assert ASKED not in at.session_state, "the browser has sent the address with it"
+    del at.query_params["added"]  # Back
+    assert at.run().session_state[GOOD].experiment.added == ()
+
+
+@pytest.mark.parametrize("button", ["undo", "reset"])
+def test_a_drift_that_was_asked_for_and_taken_back_does_not_return(button):
+    at = lab(per_class="60", train="20", drift="none", learners="hybrid")
+    at.session_state[ASKED] = ["labels-swapped@30"]
+    at.run()
+    at.button(key=button).click().run()
+    assert not at.exception and at.session_state[GOOD].experiment.added == ()
+    assert ASKED not in at.session_state and at.run().session_state[GOOD].experiment.added == ()
+
+
+def test_cancelling_twenty_runs_goes_back_to_one_whatever_ends_the_run_of_the_page(monkeypatch):
+    """Streamlit may end a run at any access of its state: what was cancelled stays so in the next run."""
+    at = lab(per_class="60", train="20", learners="hybrid", bands="true")
+    slot = at.session_state[JOB].steps
+    assert not at.exception and slot._place.running()
+    at.button(key="cancel bands").click()
+    monkeypatch.setattr(toolbar, "chosen", lambda *_, **__: streamlit.stop())  # right after the callback
+    at.run()
+    monkeypatch.undo()
+    assert not slot._place.running()
+    at.run()
+    assert not at.exception and JOB not in at.session_state
+    assert at.session_state[TOGGLE] == "false" and "bands" not in at.query_params
+
+
+def test_a_step_that_was_stopped_is_taken_again():
+    class Stop(Exception):
+        pass
+
+    def stop(done, total, what):
+        if what == "running the learners":
+            raise Stop
+
+    job, whole = (Job(replace(SMALL, learners=("cit", "tandem"), seed=2), None) for _ in range(2))
+    for _ in range(4):
+        whole.step(lambda *_: None)
+    for _ in range(2):
+        job.step(lambda *_: None)
+    with pytest.raises(Stop):
+        job.step(stop)
+    while len(job.runs) < 2:
+        job.step(lambda *_: None)
+    for one, other in zip(job.runs, whole.runs, strict=True):
+        for name in ("cit", "tandem"):
+            assert one.learners[name].trace.predictions.tolist() == other.learners[name].trace.predictions.tolist()

@@ -366,3 +366,19 @@ def test_the_decision_regions_of_the_browser_are_the_predictions_of_the_learner(
             model = experiment.learner(name, stream.scenario).fit(stream.X0, stream.y0)
             model.run(stream.X[: i + 1], stream.y[: i + 1])
             assert classes[cells].tolist() == model.predict(grid).tolist(), (name, i)
+
+
+CURSOR = """
+import { timeIn } from "./player.mjs";
+const run = { changes: [750, 900] };
+console.log(JSON.stringify([750, 751, null, undefined].map((at) => timeIn(run, 100, at))));
+"""
+
+
+@needs_node
+def test_the_cursor_goes_to_a_drift_that_was_asked_for_only_if_the_run_has_it(tmp_path):
+    """A refused drift must not move the cursor of the next run."""
+    (tmp_path / "player.mjs").write_bytes(player_script().encode())
+    (tmp_path / "cursor.mjs").write_text(CURSOR, encoding="utf-8")
+    said = subprocess.run([NODE, "cursor.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    assert json.loads(said.stdout) == [750, 100, 100, 100]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -42,6 +42,7 @@ HASTE = (1.0, 1.7, 3.0)  # speed factors tried one after the other for long word
 CLIPS = 10_000  # per word: more than any experiment uses
 HEADROOM = 0.99  # of full scale: louder mixtures are scaled down, never clipped
 WORKERS = 2  # words synthesised at the same time
+BREATH = 0.1  # s between two reports while a word is synthesised
 REMEMBERED = 32  # words whose utterances are cached: about 10 MB each
 REVISION = 2  # version, part of the key: increase it if the code below gives other samples
 
@@ -174,11 +175,17 @@ class SpeechSource:
         pool = ThreadPoolExecutor(WORKERS)  # each thread waits for a process
         try:
             jobs = {pool.submit(_utterances, text, *self._manner): text for text in texts}
-            for done, job in enumerate(as_completed(jobs), 1):
-                job.result()
-                progress(done, len(jobs), f"speaking “{jobs[job]}”")
+            waiting, spoken = set(jobs), 0
+            while waiting:
+                done, waiting = wait(waiting, BREATH, FIRST_COMPLETED)
+                if not done:
+                    progress(spoken, len(jobs), f"speaking “{jobs[next(iter(waiting))]}”")
+                for job in done:
+                    job.result()
+                    spoken += 1
+                    progress(spoken, len(jobs), f"speaking “{jobs[job]}”")
         finally:
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)  # a word that is being spoken takes a second at most
 
     def media(self, label: str, indices: Sequence[int]) -> NDArray[np.float32]:
         """Return clips of a word, float32 (n, 22050)."""

@@ -61,7 +61,8 @@ class Experiment:
     ----------
     data : str or Path
         "pack", a name of `tmlcd_core.datasets.SOURCES`, or a folder; or a recorded stream: a table (CSV, TSV, ARFF,
-        Parquet or NPZ file) with its column `label`, a river stream such as "river:Phishing", or a folder with `order`.
+        Parquet or NPZ file) with its column `label`, a stream such as "river:Phishing" or "capymoa:SEA", or a folder
+        with `order`.
     classes : int, or sequence of str
         Number of initial classes (λ), or their names.
     words : sequence of str

@@ -10,7 +10,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from tmlcd_core.knn.coded_labels import CodedLabels
 from tmlcd_core.learners.trace import Memory, Trace
+from tmlcd_core.progress import report_step
 from tmlcd_core.validation import as_features, as_labels
+
+BLOCK = 128  # samples between two reports of progress, at which a run can be stopped
 
 
 class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
@@ -87,8 +90,13 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
         truth, classes = self._encode(y, len(X), missing=True)
         if classes is not self.classes_:
             self._adopt(classes)
-        predicted, sizes = self._follow(X, truth)
-        self.time_ += len(X)
+        parts = []
+        for start in range(0, max(len(X), 1), BLOCK):  # also for no sample, which gives empty arrays
+            report_step(start, len(X), "samples")
+            block = slice(start, start + BLOCK)
+            parts.append(self._follow(X[block], truth[block]))
+            self.time_ += len(truth[block])
+        predicted, sizes = (np.concatenate(part) for part in zip(*parts, strict=True))
         return truth, predicted, sizes
 
     def observe(self, x: Any, y: Any = None) -> Any:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tmlcd_core.draws import MEDIA, ORDER, Draws
 from tmlcd_core.errors import DataError
+from tmlcd_core.progress import report_step
 from tmlcd_core.streams.feature_pools import FeaturePool, check_count
 from tmlcd_core.streams.recordings import Recording
 from tmlcd_core.streams.scenario import Origin, Scenario
@@ -149,6 +150,7 @@ def compose(scenario: Scenario, feature_pool: FeaturePool, seed: int = 0) -> Str
         index[:seen] = np.concatenate([before.index0, before.index[:kept]])
     word_of = np.array([origin.word for origin in order.origins])[order.origin]
     for number, origin in enumerate(order.origins):
+        report_step(number, len(order.origins), "classes")
         features, numbers = feature_pool.pool(origin, needed[origin.word])
         check_count(feature_pool, origin.word, needed[origin.word], len(features))
         if origin.word not in chosen:

@@ -43,7 +43,12 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   };
 }
 
-export { decode, metrics, regions, storyAt }; // for the tests
+export { decode, metrics, regions, storyAt, timeIn }; // for the tests
+
+// Time of the cursor in a new run: at the drift that was asked for, unless the run does not have it.
+function timeIn(run, time, changedAt) {
+  return run.changes.includes(changedAt) ? changedAt : time;
+}
 
 const element = (tag, className, attributes = {}) => {
   const node = document.createElement(tag);
@@ -201,7 +206,7 @@ class Player {
       const atEnd = !first && !this.playing && this.time >= this.run.length - 1;
       this.run = run;
       if (first) this.time = Math.min(run.start ?? run.length - 1, run.length - 1);
-      else this.time = atEnd ? run.length - 1 : Math.min(this.changedAt ?? this.time, run.length - 1);
+      else this.time = atEnd ? run.length - 1 : Math.min(timeIn(run, this.time, this.changedAt), run.length - 1);
       this.changedAt = null;
       this.furthest = this.index;
       if (otherLength && !this.speedChosen) this.setSpeed(run.speed ?? run.length / RUN_SECONDS);

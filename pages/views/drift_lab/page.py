@@ -9,18 +9,19 @@ import streamlit as st
 
 from pages.components.player import player
 from pages.shell.computation import one_at_a_time
-from pages.shell.streamlit_internals import DeltaGenerator
+from pages.shell.streamlit_internals import DeltaGenerator, runs_fragment
 from pages.shell.url_widgets import as_text
 from pages.views.drift_lab.choose import DATA, Chosen, choose
 from pages.views.drift_lab.repeat import RUNS, Bands, bands
 from pages.views.drift_lab.runs import BREATH, GOOD, LabRun, pool_of, run
 from pages.views.drift_lab.sample import look, sample_view, show_looked
 from pages.views.drift_lab.toolbar import (
-    ASKED,
     add_asked,
     added_in_words,
     cancel_run,
     drift_now,
+    forget_asked,
+    is_asked,
     links_of,
     offered_drifts,
     remember,
@@ -55,8 +56,10 @@ def watch(found: LabRun, title: str, several: Bands | None) -> None:
         links={} if several else links_of(found),
         on_ask={"world": partial(drift_now, found), "look": look},
     )  # fmt: skip
-    if ASKED in st.session_state:
+    if is_asked():
         st.rerun()
+    if runs_fragment():
+        forget_asked()  # the browser has sent an address that holds it
     show_looked(found)
     if sample is not None:
         sample_view(found, min(sample, len(found.stream) - 1))

@@ -1,5 +1,6 @@
-"""Average of 20 runs: one learner per tick of a fragment, so that the visitor can cancel in between."""
+"""Average of 20 runs: one learner per tick of a fragment; the visitor can cancel at any time."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -7,18 +8,17 @@ import streamlit as st
 
 from pages.shell.computation import Busy, InSteps
 from pages.shell.url_widgets import as_text, show_fault
-from pages.views.drift_lab.runs import LabRun
+from pages.views.drift_lab.runs import BREATH, LabRun
 from tmlcd_core.datasets import FeatureCache
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments import Experiment, Run, summarise
-from tmlcd_core.progress import Progress
+from tmlcd_core.progress import Progress, reporting_steps
 from tmlcd_core.viz.lab import bands_of, spreads
 from tmlcd_core.viz.player import PlayerRun
 
 RUNS = 20  # as in the paper
 TICK = 0.1  # s between two steps
 JOB, DONE, FAILED, TOGGLE = "lab job", "lab bands", "lab failed", "bands"
-CANCELLED = "lab cancelled"  # the page sets the choice back: a fragment cannot change a widget outside of it
 
 
 @dataclass(frozen=True)
@@ -50,21 +50,30 @@ class Job:
         return min(1.0, (len(self.runs) + self.done / len(self.experiment.learner_names)) / RUNS)
 
     def step(self, progress: Progress) -> None:
-        """Run the next learner, on a new stream if the last run is complete."""
-        if self._steps is None:
-            one = replace(self.experiment, seed=self.experiment.seed + len(self.runs))
-            self._steps = one.steps(one.stream(one.feature_pool(self.cache), progress))
-        _, run = next(self._steps)
+        """Run the next learner, on a new stream if the last run is complete.
+
+        If `progress` raises an exception, the next call begins this run again.
+        """
+        steps, self._steps = self._steps, None
+        with reporting_steps(lambda done, total, _: progress(done, total, "running the learners")):
+            if steps is None:
+                self.done = 0
+                one = replace(self.experiment, seed=self.experiment.seed + len(self.runs))
+                steps = one.steps(one.stream(one.feature_pool(self.cache), progress))
+            _, run = next(steps)
         self.done += 1
-        if run is not None:
+        if run is None:
+            self._steps = steps
+        else:
             self.runs.append(run)
-            self.done, self._steps = 0, None
+            self.done = 0
 
 
 def bands(found: LabRun, title: str, threshold: float) -> Bands | None:
     """Return the bands of this experiment if they are ready; otherwise draw the job that computes them."""
     done: Bands | None = st.session_state.get(DONE)
     if done is not None and done.experiment == found.experiment:
+        drop()
         return done
     failed = st.session_state.get(FAILED)
     if failed is not None and failed[0] == found.experiment:
@@ -74,33 +83,46 @@ def bands(found: LabRun, title: str, threshold: float) -> Bands | None:
     if job is None or job.experiment != found.experiment:
         drop()
         st.session_state[JOB] = Job(found.experiment, found.features)
-    st.fragment(work, run_every=TICK)(title, threshold)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        bar = st.container()
+        # Outside the fragment: only a run of the whole page ends a step that is being computed.
+        st.button("Cancel", on_click=cancel, icon=":material/stop_circle:", key="cancel bands")
+    with bar:
+        st.fragment(work, run_every=TICK)(title, threshold)
     return None
 
 
 def cancel() -> None:
     """Cancel the job and go back to one run."""
-    st.session_state[CANCELLED] = True
+    st.session_state[TOGGLE] = "false"
     drop()
 
 
 def drop() -> None:
-    """Remove the job and free the visitor's slot for another long computation."""
-    if (job := st.session_state.pop(JOB, None)) is not None:
-        job.steps.finish()
+    """Free the visitor's slot for another long computation and remove the job, if there is one."""
+    job: Job | None = st.session_state.get(JOB)
+    if job is not None:
+        job.steps.finish()  # first: Streamlit may end this run at the next line
+        del st.session_state[JOB]
 
 
 def work(title: str, threshold: float) -> None:
-    """Run one step and show progress and a Cancel button."""
+    """Run one step and show its progress."""
     job: Job | None = st.session_state.get(JOB)
     if job is None:  # cancelled, failed or done: redraw the page without this fragment
         st.rerun()
-    with st.container(horizontal=True, vertical_alignment="center"):
-        bar = st.progress(job.share, text=f"Run {min(len(job.runs) + 1, RUNS)} of {RUNS} …")
-        st.button("Cancel", on_click=cancel, icon=":material/stop_circle:", key="cancel bands")
+    bar = st.progress(job.share, text=f"Run {min(len(job.runs) + 1, RUNS)} of {RUNS} …")
+    shown = time.monotonic()
+
+    def tell(done: int, total: int, what: str) -> None:
+        nonlocal shown
+        if time.monotonic() - shown >= BREATH:
+            bar.progress(job.share, text=f"Run {len(job.runs) + 1} of {RUNS}: {what} …")
+            shown = time.monotonic()
+
     try:
         with job.steps.step():
-            job.step(lambda done, total, what: bar.progress(job.share, text=f"Run {len(job.runs) + 1}: {what} …"))
+            job.step(tell)
     except Busy as fault:  # the next tick tries again
         bar.progress(job.share, text=as_text(f"{fault}."))
     except TmlcdError as fault:

@@ -190,10 +190,16 @@ def spoken(experiment: Experiment) -> tuple[str, ...]:
 @st.cache_resource(max_entries=6, show_spinner=False)
 def stream_of(key: str, _found: LabRun) -> Stream:
     """Return the stream of a run with read-only arrays."""
-    stream = compose(_found.scenario, _found.feature_pool, _found.experiment.seed)
+    with reporting_steps(_let_stop):
+        stream = compose(_found.scenario, _found.feature_pool, _found.experiment.seed)
     for array in (stream.X0, stream.y0, stream.X, stream.y):
         array.setflags(write=False)
     return stream
+
+
+def _let_stop(done: int, total: int, what: str) -> None:
+    """Let Streamlit end this run if another one is asked for, without an element: a cached function draws none."""
+    st.session_state.get(GOOD)
 
 
 class EarlierRuns:

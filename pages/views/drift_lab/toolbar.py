@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.shell.streamlit_internals import write_address
 from pages.shell.url_widgets import NEVER_DRAWN, chosen, follow_address, usual_value
-from pages.views.drift_lab.repeat import CANCELLED, RUNS, TOGGLE
+from pages.views.drift_lab.repeat import RUNS, TOGGLE
 from pages.views.drift_lab.runs import GOOD, LabRun
 from tmlcd_core.experiments import Experiment
 from tmlcd_core.experiments.experiment import MOST_ADDED, PACK
@@ -27,7 +27,7 @@ MEMORY = "lab memory"
 OWN, SAMPLES, BYTES = "Each learner its own", "Equal samples", "Equal bytes"
 WRITTEN = "lab written"  # False: code has set widgets that the address does not show yet
 BY_NAME = {"data", "drift", "learners", "paper", "label", "bands", "extractor", FOLDER, TABLE}  # these write themselves
-ASKED = "lab asked"  # added drifts that the player has asked for, until the page is run with them
+ASKED = "lab asked"  # added drifts that the player has asked for, until the browser's address holds them
 
 Past = list[tuple[Experiment, dict[str, Any]]]
 
@@ -53,6 +53,7 @@ def _seed(asked: Mapping[str, Sequence[str]]) -> None:
 
 def reset() -> None:
     """Set all settings of the page to those of `START`."""
+    forget_asked()
     usual = {name: value for name in NAMES - {"affected"} if (value := usual_value(name)) is not NEVER_DRAWN}
     st.session_state.pop("affected", None)  # its default depends on the drift
     start = {name: list(values) if name == "learners" else value_of(values[0]) for name, values in START.items()}
@@ -62,6 +63,7 @@ def reset() -> None:
 
 def follow_link() -> None:
     """Forget the settings of this visit: the widgets read those of the link from the address."""
+    forget_asked()
     asked = {name: st.query_params.get_all(name) for name in st.query_params}
     st.session_state.pop("affected", None)  # its default depends on the drift
     for name in NAMES - {"affected"}:
@@ -97,6 +99,7 @@ def cancel_run() -> None:
 
 def _restore(settings: tuple[Experiment, dict[str, Any]]) -> None:
     """Set widgets and address to the settings of an earlier run."""
+    forget_asked()
     experiment, widgets = settings
     set_settings(widgets)
     _seed(parameters_of(experiment))
@@ -106,8 +109,6 @@ def tools(good: LabRun | None) -> bool:
     """Draw the tools beside the settings; return True if the average of several runs is wanted."""
     several = False
     if good is not None and good.experiment.is_random:
-        if st.session_state.pop(CANCELLED, False):
-            st.session_state[TOGGLE] = "false"
         options = {"false": "One run", "true": f"{RUNS} runs"}
         hint = f"{RUNS} runs: average and standard deviation over consecutive seeds."
         several = chosen(st.segmented_control, "Runs", options, key=TOGGLE, help=hint, required=True) == "true"
@@ -156,13 +157,25 @@ def drift_now(good: LabRun) -> None:
 
 
 def add_asked() -> None:
-    """Write the added drifts that the player has asked for into the address.
+    """Write the added drifts that the player has asked for into the address; call it when the whole page runs.
 
-    Call it when the whole page runs: an address that is written before is lost if the browser, which does not know it
-    yet, asks for a run.
+    They are kept until the browser sends an address with them: a run that it asks for before, with the address that it
+    knows, loses what was written.
     """
-    if ASKED in st.session_state:
-        write_address({ADDED: st.session_state.pop(ASKED)})
+    if is_asked():
+        write_address({ADDED: st.session_state[ASKED]})
+    else:
+        forget_asked()
+
+
+def is_asked() -> bool:
+    """True if the player has asked for added drifts that the address of this run does not hold."""
+    return st.session_state.get(ASKED, st.query_params.get_all(ADDED)) != st.query_params.get_all(ADDED)
+
+
+def forget_asked() -> None:
+    """Forget which added drifts the player has asked for."""
+    st.session_state.pop(ASKED, None)
 
 
 def added_in_words(added: Sequence[str]) -> list[str]:
@@ -177,6 +190,7 @@ def added_in_words(added: Sequence[str]) -> list[str]:
 
 def remove_added() -> None:
     """Remove the drifts that were added at the cursor."""
+    forget_asked()
     write_address({ADDED: []})
 
 
