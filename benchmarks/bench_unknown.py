@@ -1,9 +1,9 @@
 """Unknown words, page against chip: the page compares a take with all takes of the session, the chip with T only.
 
 It needs a folder of recorded words, WORD_SPEAKER_TAKE.flac, named by the environment variable TMLCD_VOICES; the second
-half of the speakers is used, on whom no front end was tuned. Each session teaches one take of each of `WORDS` words and
-judges `JUDGED` takes of each, with and without a swap of two words halfway; then page and chip hear the rest of the
-takes and all takes of the other words.
+half of the speakers is used, by whom no setting of a front end was chosen. Each session teaches one take of each of
+`WORDS` words and judges `JUDGED` takes of each, with and without a swap of two words halfway; then page and chip hear
+the rest of the takes and all takes of the other words.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 // The room is the level of the last seconds without a word; it is learned in the first second and follows later.
 // A word begins a few decibels above the louder part of the room and ends with a pause. A sound without a pause is no
 // word (a tone, music, people talking): it becomes part of the room. In a room that is nearly as loud as the words
-// nothing begins, nor with a sound much softer than the last words (another person). The server has the last word: it looks for the word in each take again.
+// nothing begins, nor with a sound much softer than the last words (another person). The server has the last word: it
+// looks for the word in each take again.
 
 const FRAME = 0.01; // s of a frame
 const RUMBLE = 200; // Hz: lower frequencies are ignored (hum, steps, constant offset)
