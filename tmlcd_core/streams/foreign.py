@@ -103,13 +103,14 @@ def _seeds(kind: Any) -> list[str]:
 
 def _named_class(name: str) -> Any:
     library, _, short = name.partition(":")
-    require(library)
     if library == "river":
+        require("river")
         from river import datasets
 
         places = (datasets, datasets.synth)
         known = {one: getattr(place, one) for place in places for one in place.__all__ if one[:1].isupper()}
     else:
+        require("capymoa")
         from capymoa import datasets
         from capymoa.stream import generator
 
