@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: run classroom test test-slow notebooks notebooks-refresh firmware-test arm-tools lint bench screenshots browser emulator \
-	lock check capymoa-test forgetting equal-bytes docs clean
+	lock check compile capymoa-test forgetting equal-bytes docs clean
 
 run: $(VENV)/.run
 	$(BIN)/python -m pages.shell.serve
@@ -18,7 +18,8 @@ PORT ?= 8501
 classroom: $(VENV)/.run
 	$(BIN)/python -m pages.classroom --port $(PORT) $(if $(ADDRESS),--address $(ADDRESS))
 
-test: $(VENV)/.dev browser emulator lint
+test: $(VENV)/.dev browser emulator
+	$(MAKE) --jobs 2 lint compile
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 30 -m "not slow"
 
 test-slow: $(VENV)/.dev browser emulator
@@ -52,6 +53,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Compile the inner loops once, instead of in every process of the tests.
+compile: $(VENV)/.dev
+	$(BIN)/python -m tmlcd_core compile
 
 # Lock requirements.txt and all dependencies, with hashes, for every Python from 3.11 and every system. torch and torchvision are
 # left out, because their builds and hashes differ by index; their own dependencies (without CUDA) are included.

@@ -11,12 +11,12 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
 import soundfile
 
-from pages.components.recorder import HERE
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.features.voice import open_take
 from tmlcd_core.live import LiveSession
@@ -46,7 +46,7 @@ console.log(JSON.stringify(spans));
 def takes_of(samples: np.ndarray) -> list[tuple[int, int]]:
     """Return start and end of each take that the recorder would send, in samples."""
     sound = np.ascontiguousarray(samples, np.float32).tobytes()
-    command = ["node", "-e", SCRIPT, str(HERE / "voice_activity.js")]
+    command = ["node", "-e", SCRIPT, str(resources.files("tmlcd_core.viz") / "voice_activity.js")]
     return json.loads(subprocess.run(command, input=sound, capture_output=True, check=True).stdout)
 
 

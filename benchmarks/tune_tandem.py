@@ -1,132 +1,155 @@
-"""Search for a better Tandem: every variant is measured on half of the words and on synthetic streams.
+"""Search that led to Tandem's rule: every rule that was tried, measured on development data only.
 
-python -m benchmarks.tune_tandem            # the table of docs/tandem.md; the reporting half is not touched
+python -m benchmarks.tune_tandem --out docs/tandem-search.md     # all stages; about 6 minutes of one processor
+python -m benchmarks.tune_tandem --only "the first rule" "K 7"   # some of the rules
 
-A variant is the compiled module with some of its lines replaced. Accuracy over all samples and in the 100 samples after
-a change, mean over λ = 2, 3, 5 and the six scenarios of `tmlcd equal-bytes`, for both budgets; "clouds" are overlapping
-Gaussian classes with 2 features that swap, with a budget of 100·λ; "calm" is their first half.
+The development data are half of the words and synthetic clouds; `tmlcd equal-bytes` reports on the other half of the
+words, digits, points and folders. The rules are members of `benchmarks/tandem_rules.py`.
 """
 
 from __future__ import annotations
 
 import argparse
-import linecache
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.bench_tandem import PER_CLASS, SMALL
+from benchmarks.tandem_rules import CHOSEN, FIRST, Rule
 from benchmarks.tune_speech import TUNING
-from tmlcd_core import Experiment, Tandem
-from tmlcd_core.learners import tandem, tandem_kernels
-from tmlcd_core.paper.equal_bytes import SCENARIOS, hands
+from tmlcd_core import Experiment
+from tmlcd_core.knn.storage import sample_bytes
+from tmlcd_core.paper.equal_bytes import SCENARIOS, SOON, hands
 
 SAMPLES = 600  # of each class in a stream
 CLASSES = (2, 3, 5)
 CLOUDS = 20  # streams of clouds
-
-Change = tuple[str, str]  # text in tandem_kernels.py, and what replaces it
-
-
-def constant(name: str, value: str) -> Change:
-    """Return the change of a constant of float32."""
-    return f"\n{name} = np.float32(", f"\n{name} = np.float32({value}) if True else np.float32("
+HEAD = ("rule", "N = 50", "soon", "swap", "N = 100·λ", "soon", "swap", "clouds", "soon", "calm")
 
 
-def without(*experts: str) -> Change:
-    """Return the change that leaves out some of the experts."""
-    return (
-        "weight = exp(state.evidence[h] - best)",
-        f"weight = ZERO if h in ({', '.join(experts)},) else exp(state.evidence[h] - best)",
-    )
+def variants(rule: Rule, **settings: Any) -> dict[str, Rule]:
+    """Return the rule with one setting changed at a time, by name; a setting has a list of values."""
+    return {f"{name} {value}": replace(rule, **{name: value}) for name, values in settings.items() for value in values}
 
 
-def with_expert(lines: str) -> Sequence[Change]:
-    """Return the changes that add a seventh expert, written to `experts[6]` by `lines`."""
-    return (
-        ("EXPERTS = 6", "EXPERTS = 7"),
-        ("    best = state.evidence[0]\n", f"{lines}    best = state.evidence[0]\n"),
-    )
+def without(rule: Rule, *experts: str) -> Rule:
+    """Return the rule without some experts."""
+    return replace(rule, experts=tuple(one for one in rule.experts if one not in experts))
 
 
-RENAMED = ("RENAMED", "RENAMED_QUARTER", "RENAMED_NEWEST")
-FLOORS = "LAYER_FLOOR, VOTE_FLOOR = np.float32(0.01), np.float32(0.2)"
-VOTE = "out[label] += ONE\n"
-RENAME = "_rename(experts[BOTH], state.confusion, n, experts[RENAMED])"
-VARIANTS: dict[str, Sequence[Change]] = {
-    "the rule": (),
-    "STEP 0.25": (constant("STEP", "0.25"),),
-    "STEP 0.75": (constant("STEP", "0.75"),),
-    "SHARPNESS 3": (constant("SHARPNESS", "3"),),
-    "SHARPNESS 8": (constant("SHARPNESS", "8"),),
-    "BIAS_STEP 0.01": (constant("BIAS_STEP", "0.01"),),
-    "BIAS_STEP 0.2": (constant("BIAS_STEP", "0.2"),),
-    "LEAST_AVERAGING 0.005": (constant("LEAST_AVERAGING", "0.005"),),
-    "LEAST_AVERAGING 0.02": (constant("LEAST_AVERAGING", "0.02"),),
-    "DISCOUNT 0.95": (constant("DISCOUNT", "0.95"),),
-    "DISCOUNT 0.99": (constant("DISCOUNT", "0.99"),),
-    "CONFUSION_STEP 0.1": (constant("CONFUSION_STEP", "0.1"),),
-    "CONFUSION_STEP 0.3": (constant("CONFUSION_STEP", "0.3"),),
-    "CONFUSION_STEP 0.5": (constant("CONFUSION_STEP", "0.5"),),
-    "FLOOR 0.005": (constant("FLOOR", "0.005"),),
-    "FLOOR 0.05": (constant("FLOOR", "0.05"),),
-    "product floors 0.05, 0.2": ((FLOORS, FLOORS.replace("0.01", "0.05")),),
-    "product floors 0.01, 0.5": ((FLOORS, FLOORS.replace("0.2", "0.5")),),
-    "K 3": (("K = 5 ", "K = 3 "),),
-    "K 7": (("K = 5 ", "K = 7 "),),
-    "K 9": (("K = 5 ", "K = 9 "),),
-    "windows 1/2, 1/8": (("WINDOWS = (1, 4, 16)", "WINDOWS = (1, 2, 8)"),),
-    "windows 1/8, 1/16": (("WINDOWS = (1, 4, 16)", "WINDOWS = (1, 8, 16)"),),
-    "votes 1/squared distance": ((VOTE, "out[label] += ONE / np.float32(max(answers.near[window, j], 1))\n"),),
-    "A alone is renamed": (
-        (RENAME, RENAME.replace("BOTH", "AVERAGE")),
-        ("experts[BOTH, c] > answers.experts[BOTH, named]", "experts[AVERAGE, c] > answers.experts[AVERAGE, named]"),
-    ),
-    "without A alone": (without("AVERAGE"),),
-    "without the vote alone": (without("VOTE"),),
-    "without both alone": (without("AVERAGE", "VOTE"),),
-    "without the newest sixteenth": (without("RENAMED_NEWEST"),),
-    "without the newest quarter": (without("RENAMED_QUARTER"),),
-    "without the confusion matrix": (("confusion[named, c] += CONFUSION_STEP", "confusion[named, c] += ZERO"),),
-    "without renamed experts": (without(*RENAMED),),
-    "with F": with_expert("    _ask_layer(F, norm > ZERO, state, answers)\n    experts[6, :n] = answers.layer[:n]\n"),
-    "with the vote of the newest sixteenth": with_expert("    experts[6, :n] = answers.votes[:n]\n"),
-    "with the renamed vote": with_expert("    _rename(experts[VOTE], state.confusion, n, experts[6])\n"),
+def plus(rule: Rule, *experts: str) -> Rule:
+    """Return the rule with more experts."""
+    return replace(rule, experts=(*rule.experts, *experts))
+
+
+EQUAL = replace(FIRST, power=0)
+RENAMED = ("r", "r v1", "r v2")
+ALL_NEW = Rule(("A", "v0", "v1", "v2", "A v0", *RENAMED), power=2)
+LAYER = Rule(("A", "A v0", *RENAMED), power=2)
+ONE_SETTING: dict[str, Any] = {
+    "step": [0.25, 0.75],
+    "sharpness": [3.0, 8.0],
+    "bias_step": [0.01, 0.2],
+    "least_averaging": [0.005, 0.02],
+    "discount": [0.95, 0.99],
+    "floor": [0.005, 0.05],
+    "layer_floor": [0.05],
+    "vote_floor": [0.05, 0.5],
+    "k": [3, 7, 9],
+    "windows": [(1, 2, 8), (1, 8, 16)],
+    "push_below": [0.9],
 }
 
 
-def module(changes: Sequence[Change]) -> ModuleType:
-    """Return `tandem_kernels` compiled with some of its lines changed."""
-    source = Path(tandem_kernels.__file__).read_text()
-    source = source.replace("cache=True, ", "")
-    for old, new in changes:
-        if source.count(old) != 1:
-            raise SystemExit(f"{old!r} is {source.count(old)} times in tandem_kernels.py: update VARIANTS")
-        source = source.replace(old, new)
-    made = ModuleType("variant")
-    name = f"<variant {hash(source)}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    exec(compile(source, name, "exec"), made.__dict__)
-    return made
+@dataclass(frozen=True)
+class Stage:
+    """Part of the search: rules, and how many sets of words there are for each λ."""
+
+    title: str
+    seeds: int
+    rules: dict[str, Rule]
 
 
-def speech(seeds: int) -> list[tuple]:
-    """Return streams of the tuning half: X0, y0, X, y, changes and number of classes."""
+STAGES = (
+    Stage("The first rule and its variants", 1, {
+        "the first rule": FIRST,
+        **variants(FIRST, **ONE_SETTING, power=[0, 1, 4]),
+        "without F alone": without(FIRST, "F"),
+        "without products with F": without(FIRST, "F v1", "F v2"),
+        "without F": without(FIRST, "F", "F v1", "F v2"),
+        "without votes alone": without(FIRST, "v0", "v1", "v2"),
+        "without products": without(FIRST, "A v0", "F v1", "F v2"),
+        "without the newest sixteenth": without(FIRST, "v2", "F v2"),
+        "A and its product": replace(FIRST, experts=("A", "A v0")),
+    }),
+    Stage("Its most promising variants", 2, {
+        "the first rule": FIRST,
+        "equal votes": EQUAL,
+        "equal votes, k 7": replace(EQUAL, k=7),
+        "equal votes, k 9": replace(EQUAL, k=9),
+        "equal votes, without F alone": without(EQUAL, "F"),
+        "equal votes, without products with F": without(EQUAL, "F v1", "F v2"),
+    }),
+    Stage("With the confusion matrix", 2, {
+        "A, v0, v1, v2, A v0, r, r v1, r v2": ALL_NEW,
+        "A, A v0, r, r v1, r v2": LAYER,
+        "the same, equal votes": replace(LAYER, power=0),
+        "**the chosen rule**: A, v0, A v0, r, r v1, r v2, equal votes": CHOSEN,
+        "the chosen rule, k 7": replace(CHOSEN, k=7),
+        "the chosen rule, discount 0.96": replace(CHOSEN, discount=0.96),
+    }),
+    Stage("Variants of the chosen rule", 1, {
+        "the chosen rule": CHOSEN,
+        **{f"chosen, {name}": rule for name, rule in variants(
+            CHOSEN, **ONE_SETTING, confusion_step=[0.1, 0.3, 0.5], power=[1, 2],
+        ).items()},
+        "chosen, A alone is renamed": replace(CHOSEN, renamed="A"),
+        "chosen, without A alone": without(CHOSEN, "A"),
+        "chosen, without v0 alone": without(CHOSEN, "v0"),
+        "chosen, without both alone": without(CHOSEN, "A", "v0"),
+        "chosen, without the newest sixteenth": without(CHOSEN, "r v2"),
+        "chosen, without the newest quarter": without(CHOSEN, "r v1"),
+        "chosen, without renamed experts": without(CHOSEN, *RENAMED),
+        "chosen, without the confusion matrix": replace(CHOSEN, confusion_step=0.0),
+        "chosen, with F": plus(CHOSEN, "F"),
+        "chosen, with v2": plus(CHOSEN, "v2"),
+    }),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Stream of the development data: initial samples, samples with class codes 0, 1, …, and where it changes."""
+
+    X0: NDArray
+    y0: NDArray
+    X: NDArray
+    y: NDArray
+    changes: tuple[int, ...]
+    classes: int
+    scenario: str
+
+
+def speech(seeds: int) -> list[Sample]:
+    """Return streams of the words for development: `seeds` sets of words for each λ, in each scenario."""
     found = []
     for classes in CLASSES:
         dealt = hands(sorted(TUNING), classes + 1)
         for seed in range(seeds):
             hand = next(dealt)
-            for changed in SCENARIOS.values():
+            for scenario, changed in SCENARIOS.items():
                 one = Experiment("speech", hand[:-1], new=hand[-1], seed=seed, per_class=SAMPLES, **changed).stream()
-                found.append((one.X0, one.y0, one.X, one.y, one.changes, classes))
+                _, codes = np.unique(np.concatenate([one.y0, one.y]), return_inverse=True)
+                n = len(one.y0)
+                found.append(Sample(one.X0, codes[:n], one.X, codes[n:], one.changes, classes, scenario))
     return found
 
 
-def clouds() -> list[tuple]:
+def clouds() -> list[Sample]:
     """Return streams of overlapping Gaussian classes with 2 features; half-way two classes swap."""
     found = []
     for seed in range(CLOUDS):
@@ -137,39 +160,83 @@ def clouds() -> list[tuple]:
         centres = 1.5 * rng.normal(size=(classes, 2))
         place = np.where((np.arange(n) >= n // 2) & (y < 2), 1 - y, y)
         X0, X = rng.normal(size=(len(y0), 2)) + centres[y0], rng.normal(size=(n, 2)) + centres[place]
-        found.append((X0.astype(np.float32), y0, X.astype(np.float32), y, (n // 2,), classes))
+        found.append(Sample(X0.astype(np.float32), y0, X.astype(np.float32), y, (n // 2,), classes, "swap"))
     return found
 
 
-def measure(streams: list[tuple], size: int) -> tuple[float, float]:
-    """Return the mean accuracy over all and in the 100 samples after a change; `size` 0 is 100·λ."""
-    overall, soon = [], []
-    for X0, y0, X, y, changes, classes in streams:
-        model = Tandem(max_size=size or PER_CLASS * classes, threshold=np.inf)
-        hits = model.fit(X0, y0).run(X, y).predictions == y
+def measure(rule: Rule, streams: list[Sample], size: int) -> tuple[float, float, float]:
+    """Return the mean accuracy over all samples, in the SOON samples after each change, and in those after a swap.
+
+    `size` is the budget in samples of 4 d + 8 bytes; 0 is 100·λ.
+    """
+    overall, soon, swap = [], [], []
+    for one in streams:
+        budget = (size or PER_CLASS * one.classes) * sample_bytes(one.X.shape[1])
+        hits = rule.run(one.X0, one.y0, one.X, one.y, budget) == one.y
         overall.append(hits.mean())
-        soon += [hits[change : change + 100].mean() for change in changes]
-    return float(np.mean(overall)), float(np.mean(soon)) if soon else np.nan
+        after = [hits[change : change + SOON].mean() for change in one.changes]
+        soon += after
+        swap += after if one.scenario == "swap" else []
+    return float(np.mean(overall)), float(np.mean(soon)), float(np.mean(swap))
+
+
+def row(rule: Rule, words: list[Sample], points: list[Sample]) -> list[float]:
+    """Return the measures of a rule in the order of HEAD; "calm" is the clouds before the swap."""
+    calm = [replace(one, X=one.X[: one.changes[0]], y=one.y[: one.changes[0]]) for one in points]
+    before = [
+        rule.run(one.X0, one.y0, one.X, one.y, PER_CLASS * one.classes * sample_bytes(2)) == one.y for one in calm
+    ]
+    steady = float(np.mean([hits.mean() for hits in before]))
+    return [*measure(rule, words, SMALL), *measure(rule, words, 0), *measure(rule, points, 0)[:2], steady]
+
+
+def about() -> str:
+    """Return the head of the document: command, data and measures."""
+    return f"""\
+# The search for Tandem's rule
+Written by `python -m benchmarks.tune_tandem --out docs/tandem-search.md`. `tandem.md` says what was concluded.
+
+Development data: the words {", ".join(sorted(TUNING))} of the
+synthetic speech, and {CLOUDS} streams of overlapping Gaussian classes with 2 features (clouds) that swap half-way. Each
+stream has {SAMPLES} samples of each class; λ = 2, 3, 5; the words have the six scenarios of `tmlcd equal-bytes`. What
+that command reports on (the other half of the words, digits, points, folders) is not used here.
+
+Accuracy over all samples; “soon” in the {SOON} samples after each change; “swap” in those after a swap of two labels;
+“calm” is the clouds before it. N is the budget in samples of 4 d + 8 bytes, with all parts counted; 100·λ for the
+clouds. F and A are the layers, v0, v1, v2 the votes of all rows and of the newest ones, r is A v0 renamed by the
+confusion matrix; the other settings are those of `benchmarks/tandem_rules.py`.
+"""
+
+
+def document(only: list[str]) -> Iterator[str]:
+    """Yield the lines of the document, with the rules of these names, or all of them."""
+    points = clouds()
+    yield from about().splitlines()
+    for stage in STAGES:
+        rules = {name: rule for name, rule in stage.rules.items() if not only or name in only}
+        if rules:
+            words = speech(stage.seeds)
+            sets = "one set of words" if stage.seeds == 1 else f"{stage.seeds} sets of words"
+            yield from ("", f"## {stage.title}", f"Rules: {len(rules)}; {sets} for each λ.", "")
+            yield from (f"| {' | '.join(HEAD)} |", "|" + "---|" * len(HEAD))
+            for name, rule in rules.items():
+                yield f"| {name} | " + " | ".join(f"{value:.3f}" for value in row(rule, words, points)) + " |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=1, help="streams of each scenario and number of classes")
-    parser.add_argument("--only", nargs="+", default=list(VARIANTS), metavar="VARIANT", help="some of the variants")
+    parser.add_argument("--only", nargs="+", default=[], metavar="RULE", help="some of the rules (default: all)")
+    parser.add_argument("--out", type=Path, help="file to write")
     options = parser.parse_args()
-    words, points = speech(options.seeds), clouds()
-    calm = [(X0, y0, X[: n[0]], y[: n[0]], (), classes) for X0, y0, X, y, n, classes in points]
-    print("| variant | N = 50 | 100 after | N = 100·λ | 100 after | clouds | 100 after | calm |")
-    print("|---|---|---|---|---|---|---|---|")
-    original = tandem.kernels
-    for name in options.only:
-        began = time.monotonic()
-        tandem.kernels = module(VARIANTS[name])
-        row = [*measure(words, SMALL), *measure(words, 0), *measure(points, 0), measure(calm, 0)[0]]
-        tandem.kernels = original
-        print(f"| {name} | " + " | ".join(f"{value:.3f}" for value in row) + " |", flush=True)
-        if options.only == [name]:
-            print(f"{time.monotonic() - began:.0f} s")
+    known = {name for stage in STAGES for name in stage.rules}
+    if unknown := set(options.only) - known:
+        parser.error(f"no rule {', '.join(sorted(unknown))}; there are {', '.join(sorted(known))}")
+    lines = []
+    for line in document(options.only):
+        print(line, flush=True)
+        lines.append(line)
+    if options.out:
+        options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

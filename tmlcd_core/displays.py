@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def _notebook() -> Any:
+def notebook() -> Any:
+    """Return the module `tmlcd_core.viz.notebook`."""
     return importlib.import_module("tmlcd_core.viz.notebook")
 
 
@@ -17,11 +18,11 @@ class Playable:
 
     def plot(self) -> Any:
         """Return a matplotlib figure: accuracy, samples in T and CUSUM statistic over time, as far as known."""
-        return _notebook().figure_of(self)
+        return notebook().figure_of(self)
 
     def play(self, **options: Any) -> Any:
         """Return the player as a Jupyter widget; see `tmlcd_core.viz.notebook.player_widget` for the options."""
-        return _notebook().player_widget(self, **options)
+        return notebook().player_widget(self, **options)
 
 
 def html_table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

@@ -2,12 +2,15 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as pa_dataset
 import pytest
 
 from tests.support.tables import ARFF, arff_text, drifting_frame
+from tmlcd_core import CondensingInTime, prequential
 from tmlcd_core.datasets import tables
 from tmlcd_core.datasets.tables import open_table
-from tmlcd_core.errors import DataError
+from tmlcd_core.errors import ConfigError, DataError
 
 FRAME = drifting_frame()
 
@@ -33,10 +36,16 @@ def written(form, folder):
     elif form == "polars":
         polars = pytest.importorskip("polars", reason="*** NO POLARS: pip install polars ***")
         return polars.DataFrame({name: column.tolist() for name, column in FRAME.items()}, strict=False)
+    elif form == "arrow":
+        return pa.Table.from_pandas(FRAME)
+    elif form == "dataset":
+        for number, start in enumerate(range(0, len(FRAME), 130)):
+            FRAME[start : start + 130].to_parquet(folder / f"{number}.parquet", row_group_size=50)
+        return pa_dataset.dataset(folder)
     return path
 
 
-FORMATS = ["csv", "csv with semicolons", "tsv", "arff", "parquet", "npz", "pandas", "polars"]
+FORMATS = ["csv", "csv with semicolons", "tsv", "arff", "parquet", "npz", "pandas", "polars", "arrow", "dataset"]
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -186,6 +195,42 @@ def test_a_missing_file_and_a_folder_give_a_sentence(tmp_path):
     for name in ("none.csv", "folder.csv"):
         with pytest.raises(DataError, match="there is no file"):
             open_table(tmp_path / name)
+
+
+class LazyFrame:
+    """As polars' own: not read yet."""
+
+    __module__ = "polars.lazyframe.frame"
+    columns = ()
+
+
+@pytest.mark.parametrize(
+    ("source", "remedy"),
+    [
+        (LazyFrame(), r"LazyFrame is no table: call \.collect\(\)"),
+        (FRAME["size"], r"Series is no table: call \.to_frame\(\)"),
+        (pa.Table.from_pandas(FRAME).to_reader(), r"Reader is no table: call \.read_all\(\)"),
+        (pa_dataset.dataset(pa.Table.from_pandas(FRAME)).scanner(), r"call \.to_table\(\)"),
+        (FRAME.to_numpy(), "ndarray is no table: give a pandas frame"),
+        ({"a": [1]}, r"dict is no table: give pandas\.DataFrame"),
+        (None, "NoneType is no table: give a file, a pandas or polars frame"),
+    ],
+)
+def test_what_is_no_table_yet_gives_the_call_that_makes_one(source, remedy):
+    with pytest.raises(DataError, match=remedy):
+        open_table(source)
+    with pytest.raises(ConfigError, match=remedy):
+        prequential(CondensingInTime(), source, label="class")
+
+
+def test_an_arrow_table_without_rows_and_a_missing_part_give_a_sentence(tmp_path):
+    with pytest.raises(DataError, match="no rows"):
+        _ = open_table(pa.Table.from_pandas(FRAME[:0])).head
+    FRAME.to_parquet(tmp_path / "a.parquet")
+    table = open_table(pa_dataset.dataset(tmp_path))
+    (tmp_path / "a.parquet").unlink()
+    with pytest.raises(DataError, match="cannot be read"):
+        _ = table.head
 
 
 def test_chunks_are_bounded(tmp_path, monkeypatch):

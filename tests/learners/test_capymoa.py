@@ -4,6 +4,7 @@ CapyMOA needs Java and pandas 2: `make capymoa-test` makes an environment for it
 TMLCD_CAPYMOA_PYTHON.
 """
 
+import importlib.util
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ import pytest
 
 import tmlcd_core
 from tests.conftest import gaussian_stream
+from tmlcd_core.errors import MissingPackageError
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = os.environ.get("TMLCD_CAPYMOA_PYTHON")
@@ -52,3 +54,50 @@ def test_prequential_evaluation_of_capymoa_equals_the_core(name, tmp_path):
 def test_the_example_in_the_docstring_runs():
     told = capymoa("-c", "import doctest, tmlcd_core.capymoa as c; print(doctest.testmod(c, raise_on_error=True))")
     assert "failed=0, attempted=6" in told
+
+
+STREAMS = """
+import json, numpy as np
+from capymoa.stream.generator import SEA
+from tmlcd_core import ConfigError, DataError, Experiment, CondensingInTime, prequential
+from tmlcd_core.streams.foreign import foreign_recording
+def whole(recording):
+    blocks = list(recording.blocks())
+    return np.concatenate([X for X, _ in blocks]).tolist(), np.concatenate([y for _, y in blocks]).tolist()
+def refused(name):
+    try:
+        foreign_recording(name)
+    except (ConfigError, DataError) as error:
+        return str(error)
+named = whole(foreign_recording("capymoa:SEA", samples=400, seed=3, scale="none"))
+given = whole(foreign_recording(SEA(instance_random_seed=3), samples=400, scale="none"))
+generator = SEA(instance_random_seed=3)
+own = [generator.next_instance() for _ in range(400)]
+run = prequential(CondensingInTime(), foreign_recording("capymoa:SEA", samples=400, seed=3))
+experiment = Experiment("capymoa:SEA", samples=400, seed=3, learners=["cit"])
+print(json.dumps({
+    "same": named == given,
+    "own": np.allclose(named[0], [one.x for one in own]) and named[1] == [str(one.y_label) for one in own],
+    "run": [run.metrics.accuracy, float(experiment.run().learners["cit"].metrics.accuracy)],
+    "random": experiment.is_random,
+    "refused": [refused("capymoa:Nothing"), refused("capymoa:FriedTiny"), refused("capymoa:path")],
+}))
+"""
+
+
+@needs_capymoa
+def test_streams_of_capymoa_run_by_name_and_as_objects(tmp_path):
+    found = json.loads(capymoa("-c", STREAMS).splitlines()[-1])
+    assert found["same"] and found["own"] and found["random"]
+    assert found["run"][0] == found["run"][1] > 0.5
+    unknown, missing, bare = found["refused"]
+    assert "capymoa has no stream 'Nothing'; there are" in unknown and "SEA" in unknown
+    assert "download it once" in missing or "regression" in missing
+    assert "capymoa has no stream 'path'" in bare and "MOAStream" not in bare
+
+
+def test_a_name_of_capymoa_says_what_is_missing():
+    if importlib.util.find_spec("capymoa"):
+        pytest.skip("capymoa is installed")
+    with pytest.raises(MissingPackageError, match="capymoa is not installed: pip install"):
+        tmlcd_core.Experiment("capymoa:SEA", learners=["cit"]).run()

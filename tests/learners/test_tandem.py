@@ -2,13 +2,15 @@
 
 import copy
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import tandem_transcription
+from benchmarks import tandem_transcription, tune_tandem
+from benchmarks.tandem_rules import CHOSEN, FIRST
 from benchmarks.tandem_transcription import PLAIN, portable_exp, portable_log
 from tests.conftest import gaussian_stream
 from tmlcd_core import ConfigError, Experiment, Tandem
@@ -16,6 +18,7 @@ from tmlcd_core.experiments.inspection import inspect_sample
 from tmlcd_core.learners import IncrementalKNN, make_learner, tandem_kernels
 from tmlcd_core.learners.tandem import FEWEST_ROWS, needed_bytes
 from tmlcd_core.learners.vector_loops import squared_distances
+from tmlcd_core.paper.equal_bytes import WORDS
 from tmlcd_core.progress import reporting_steps
 
 
@@ -34,6 +37,9 @@ def streams():
 
 
 STREAMS = dict(streams())
+
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def budget_of(X0, y, rows):
@@ -363,3 +369,26 @@ def test_a_swap_of_labels_is_followed_within_a_few_samples():
     assert hits[:500].mean() > 0.95
     assert hits[506:530].mean() > 0.9 and window[506:530].mean() < 0.6
     np.testing.assert_allclose(model._state.confusion.sum(axis=1), 1, rtol=1e-5)
+
+
+# ---------------------------------------------------------------- the search
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_the_chosen_member_of_the_searched_rules_is_tandem(name):
+    X0, y0, X, y = STREAMS[name]
+    budget = budget_of(X0, np.r_[y0, y], 50)
+    predicted = Tandem(max_bytes=budget).fit(X0, y0).run(X, y).predictions
+    np.testing.assert_array_equal(CHOSEN.run(X0, y0, X, y, budget), predicted)
+    if name == "gaussian":
+        assert (FIRST.run(X0, y0, X, y, budget) != predicted).any()
+
+
+def test_the_shipped_search_has_all_rules_and_no_reported_word():
+    text = (ROOT / "docs/tandem-search.md").read_text(encoding="utf-8")
+    assert text.startswith(tune_tandem.about()), "run python -m benchmarks.tune_tandem --out docs/tandem-search.md"
+    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    rows = [cells for cells in lines if cells != list(tune_tandem.HEAD)]
+    assert [cells[0] for cells in rows] == [name for stage in tune_tandem.STAGES for name in stage.rules]
+    assert all(0 < float(value) < 1 for cells in rows for value in cells[1:])
+    assert not set(tune_tandem.TUNING) & set(WORDS)

@@ -29,7 +29,7 @@ from streamlit.runtime.scriptrunner import RerunData, RerunException, get_script
 from streamlit.testing.v1 import AppTest
 
 from pages.classroom.__main__ import SAFE
-from pages.components.recorder import MOST, REMEMBERED, Recording
+from pages.components.recorder import Recording
 from pages.components.take_gallery import Card, Group, take_gallery
 from pages.shell.navigation import PAGES
 from pages.views.microphone import page as layout
@@ -63,6 +63,7 @@ from tmlcd_core.live import MOST_TAKES, LiveSession, LiveSettings
 from tmlcd_core.live.drifts import spoken_for
 from tmlcd_core.live.expectations import MOST_ACCEPTED, expect_unknown, measured_answers
 from tmlcd_core.live.unknown import LARGEST, SPREAD
+from tmlcd_core.viz.recorder import MOST, REMEMBERED
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = next(page for page in PAGES if page.url == "microphone")

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import pytest
 import soundfile
 import soxr
 
-from pages.components.recorder import HERE
 from tmlcd_core.datasets.speech import Recipe, SpeechSource
 
 if shutil.which("node") is None:
@@ -44,7 +44,7 @@ console.log(JSON.stringify({ events, loud: loud / samples.length }));
 def listen(samples: np.ndarray, rate: int = RATE) -> dict[str, Any]:
     """Events (name, second) and the share of the time that was too loud."""
     sound = np.ascontiguousarray(samples, np.float32).tobytes()
-    command = ["node", "-e", SCRIPT, str(HERE / "voice_activity.js"), str(rate)]
+    command = ["node", "-e", SCRIPT, str(resources.files("tmlcd_core.viz") / "voice_activity.js"), str(rate)]
     return json.loads(subprocess.run(command, input=sound, capture_output=True, check=True).stdout)
 
 

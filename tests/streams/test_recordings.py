@@ -235,14 +235,6 @@ def test_a_generator_of_capymoa_is_cut_and_a_file_is_not():
     assert foreign_recording(CapyLike(X, y)).total == 12_000
 
 
-def test_a_stream_of_capymoa_itself_runs():
-    pytest.importorskip("capymoa", reason="*** NO CAPYMOA: run make capymoa-test ***")
-    from capymoa.stream.generator import SEA
-
-    found = foreign_recording(SEA(), samples=500)
-    assert whole(found)[0].shape == (500, 3)
-
-
 # ---------------------------------------------------------------- folders in order
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import wave
+from pathlib import Path
+
 import numpy as np
 
 from tmlcd_core.features.voice import Take, open_take
@@ -21,6 +24,19 @@ def hum(word: str, rng: np.random.Generator, shift: float = 1.0) -> np.ndarray:
     first = round(start * RATE)
     clip[first : first + len(sound)] += rng.uniform(0.1, 0.3) * sound * np.hanning(len(sound)) ** 0.2
     return clip
+
+
+def write_microphone(path: Path, word: str) -> Path:
+    """Write what Chromium's fake microphone hears, at 48 kHz: quiet, a hummed word, quiet."""
+    rng = np.random.default_rng(9)
+    sound = np.concatenate([rng.normal(0, 1e-3, RATE), hum(word, rng), rng.normal(0, 1e-3, RATE)])
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(3 * RATE)
+        fine = np.interp(np.arange(3 * len(sound)) / 3, np.arange(len(sound)), sound)
+        file.writeframes((fine * 32_000).astype("<i2").tobytes())
+    return path
 
 
 def take_of(word: str, rng: np.random.Generator) -> Take:

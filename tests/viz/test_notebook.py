@@ -1,27 +1,40 @@
 """Runs in notebooks: figures, tables, and the player in a real JupyterLab."""
 
 import base64
+import io
+import json
 import os
 import socket
 import subprocess
 import sys
+import uuid
 from html.parser import HTMLParser
 
 import nbformat
 import numpy as np
 import pytest
+import soundfile
 
 from tests.support.appserver import chromium
+from tests.support.hummed_words import RATE, hum, write_microphone
 from tmlcd_core import Experiment, HybridTinyKNN, prequential
-from tmlcd_core.viz.notebook import as_player_run, png_of, widget_module
+from tmlcd_core.viz.notebook import as_player_run, png_of, recorder_widget
 
 SMALL = Experiment("points", classes=3, drift="labels-swapped", per_class=200, train=30)
-CODE = """\
+CELLS = (
+    """\
 from tmlcd_core import Experiment
-run = Experiment("points", classes=3, drift="labels-swapped", per_class=200, train=30).run()
-player = run.play()
-player
-"""
+Experiment("points", classes=3, drift="labels-swapped", per_class=200, train=30).play()
+""",
+    """\
+from pathlib import Path
+from tmlcd_core.viz.notebook import recorder_widget
+def keep(take):
+    Path("heard.txt").write_text(f"{take.seconds:.3f}")
+    return {"rise": 0.75, "fall": 0.25}
+recorder_widget(keep, prompt="Hum")
+""",
+)
 START = 60_000  # ms for a server or a kernel on a busy machine
 
 
@@ -77,14 +90,52 @@ def test_widget_has_the_bytes_of_the_player_and_a_picture(run):
     assert widget.data == as_player_run(run).pack(start=0)
     bundle, _ = widget._repr_mimebundle_()
     assert {"application/vnd.jupyter.widget-view+json", "image/png"} <= set(bundle)
-    assert widget_module().count("export default") == 1
+    assert widget._esm.count("export default") == 1
+
+
+def header_of(data):
+    return json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
+
+
+def test_experiment_plays_with_its_story_and_the_living_plane(run):
+    pytest.importorskip("anywidget")
+    header = header_of(SMALL.play().data)
+    assert header["picture"]["regions"] and header["picture"]["title"] == "The plane" and header["story"]
+    assert [one["name"] for one in header["learners"]] == [
+        one["name"] for one in header_of(as_player_run(run).pack())["learners"]
+    ]
+    assert all(one["T"] for one in header["picture"]["learners"])
+
+
+def test_recorder_turns_what_the_browser_sends_into_takes():
+    pytest.importorskip("anywidget")
+    rng = np.random.default_rng(0)
+    heard = []
+
+    def answer(take):
+        heard.append(take)
+        return {"low": 0.9, "rise": 0.1}
+
+    widget = recorder_widget(answer, prompt="Hum")
+    assert widget._esm.count("export default") == 1 and widget.shown["prompt"] == "Hum"
+    soundfile.write(file := io.BytesIO(), hum("low", rng), RATE, format="WAV", subtype="PCM_16")
+    sent = {"id": str(uuid.UUID(int=1)), "wav": base64.b64encode(file.getvalue()).decode(), "kind": "word", "word": ""}
+    widget.sent = sent
+    assert widget.takes == heard and len(heard) == 1 and 0.9 < heard[0].seconds < 1.1
+    assert widget.shown["done"] == [sent["id"]] and widget.shown["bars"] == [("low", 0.9), ("rise", 0.1)]
+    widget.sent = sent | {"word": "again"}  # the browser repeats a take until it is acknowledged
+    widget.sent = {"id": "../../x", "wav": 7}
+    assert len(heard) == 1
+    widget.sent = sent | {"id": str(uuid.UUID(int=2)), "wav": "no sound"}
+    assert len(heard) == 1 and len(widget.shown["done"]) == 2
+    assert widget.shown["prompt"] not in ("", "Hum"), "the error stands in place of the prompt"
 
 
 @pytest.fixture
 def jupyter(tmp_path):
     """Address of a JupyterLab whose folder has one notebook."""
     pytest.importorskip("anywidget")
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CODE)])
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in CELLS])
     book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(book, tmp_path / "play.ipynb")
     with socket.socket() as free:
@@ -101,8 +152,10 @@ def jupyter(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_jupyterlab_plays_the_run_and_reads_it_without_a_kernel(jupyter, tmp_path):
-    with chromium() as browser:
+def test_jupyterlab_plays_records_and_is_read_without_a_kernel(jupyter, tmp_path):
+    sound = write_microphone(tmp_path / "rise.wav", "rise")
+    flags = ("--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream")
+    with chromium(*flags, f"--use-file-for-fake-audio-capture={sound}") as browser:
         page = browser.new_page(viewport={"width": 1300, "height": 900})
         for _ in range(120):  # until the server listens
             try:
@@ -121,6 +174,14 @@ def test_jupyterlab_plays_the_run_and_reads_it_without_a_kernel(jupyter, tmp_pat
         assert clock.inner_text() == "599 / 600"
         page.locator(".jp-OutputArea .player [data-action=restart]").click()
         assert clock.inner_text() == "0 / 600"
+        planes = page.locator(".jp-OutputArea .player canvas.plane")
+        assert planes.count() == 3, "a living plane for each learner"
+        drawn = "(it) => it.width && it.getContext('2d').getImageData(0, 0, it.width, it.height).data.some((v) => v)"
+        page.wait_for_function(drawn, arg=planes.first.element_handle())
+        page.locator(".jp-OutputArea .recorder .main").click()
+        page.locator(".jp-OutputArea .recorder[data-done]").wait_for(timeout=START)
+        assert 0.3 < float((tmp_path / "heard.txt").read_text()) < 2
+        page.locator(".jp-OutputArea .recorder .bar:has-text('rise'):has-text('75 %')").wait_for()
         page.keyboard.press("Control+s")
         for _ in range(100):
             try:

@@ -2,14 +2,13 @@
 
 import base64
 import json
-import wave
 from functools import lru_cache
 
 import numpy as np
 import pytest
 
 from tests.support.appserver import chromium
-from tests.support.hummed_words import RATE, hum
+from tests.support.hummed_words import write_microphone
 from tests.web.test_words_page import (
     compare,
     hummed,
@@ -51,17 +50,7 @@ def full_page() -> str:
 
 @pytest.fixture(scope="module")
 def microphone(tmp_path_factory):
-    """A wav file at 48 kHz: two seconds of quiet with a hummed “rise” in their middle."""
-    rng = np.random.default_rng(9)
-    sound = np.concatenate([rng.normal(0, 1e-3, RATE), hum("rise", rng), rng.normal(0, 1e-3, RATE)])
-    path = tmp_path_factory.mktemp("microphone") / "rise.wav"
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(48_000)
-        fine = np.interp(np.arange(3 * len(sound)) / 3, np.arange(len(sound)), sound)
-        file.writeframes((fine * 32_000).astype("<i2").tobytes())
-    return path
+    return write_microphone(tmp_path_factory.mktemp("microphone") / "rise.wav", "rise")
 
 
 @pytest.fixture(scope="module")
@@ -117,11 +106,13 @@ def test_swap_raises_an_alarm_and_the_session_comes_back(page, tmp_path):
     run.click()
     page.wait_for_selector("body[data-answers='40'][data-alarms='0']")
     page.wait_for_selector("#run:has-text('Answer')")
+    page.wait_for_selector(f"{STATE}:has-text('Now swap two words')")
     page.click("#swap")
     page.wait_for_selector("#meaning:has-text('now means')")
     run.click()
     page.wait_for_selector("body[data-answers='80']:not([data-alarms='0'])")
     assert page.locator("#statistic line.alarm").count() >= 1
+    page.wait_for_selector(f"{STATE}:has-text('at the end'):has-text('The alarm went off')")
     with page.expect_download() as download:
         page.click("#save")
     back = LiveSession.open(download.value.path().read_bytes())

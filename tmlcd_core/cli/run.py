@@ -49,7 +49,8 @@ def register(commands: Any) -> None:
     parser.add_argument("--link", metavar="URL", help="link of the Drift lab, instead of the options up to --set")
     data = parser.add_mutually_exclusive_group()
     data.add_argument(
-        "--data", help="name from `data list`, `pack`, a folder, or a river stream such as river:SEA (default: speech)"
+        "--data",
+        help="name from `data list`, `pack`, a folder, or a stream such as river:SEA or capymoa:SEA (default: speech)",
     )
     data.add_argument("--table", metavar="FILE", help="CSV, TSV, ARFF, Parquet or NPZ file in the order of time")
     parser.add_argument("--label", metavar="COLUMN", help="label column of the table")

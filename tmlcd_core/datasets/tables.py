@@ -1,4 +1,4 @@
-"""Tables in the order of time: CSV, TSV, ARFF, Parquet and NPZ files, pandas and polars frames.
+"""Tables in the order of time: CSV, TSV, ARFF, Parquet and NPZ files, pandas and polars frames, Arrow tables.
 
 A table is read in chunks of rows, so that its size is limited by the disk only. The kind of each column (number,
 category, …) comes from its first rows; a later value of another kind is an error that names row and column.
@@ -43,6 +43,22 @@ MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "N
 DELIMITERS = ",;\t|"
 DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([ T]\d{1,2}:\d{2}.*)?\s*")
 LABEL_NAMES = ("label", "class", "target", "y")
+# Library and class of objects that are not tables yet -> what makes a table of them.
+TO_FRAME = {
+    ("polars", "LazyFrame"): "call .collect()",
+    ("polars", "Series"): "call .to_frame() and add the other columns",
+    ("pandas", "Series"): "call .to_frame() and add the other columns",
+    ("dask", "DataFrame"): "call .compute()",
+    ("pyspark", "DataFrame"): "call .toPandas()",
+    ("duckdb", "DuckDBPyRelation"): "call .df()",
+    ("pyarrow", "RecordBatch"): "give pyarrow.Table.from_batches([…])",
+    ("pyarrow", "RecordBatchReader"): "call .read_all()",
+    ("pyarrow", "Scanner"): "call .to_table()",
+    ("pyarrow", "ParquetFile"): "give the path of the file",
+    ("numpy", "ndarray"): "give a pandas frame, or (X, y) to prequential",
+    ("builtins", "dict"): "give pandas.DataFrame(…) of it",
+    ("builtins", "list"): "give pandas.DataFrame(…) of it",
+}
 
 ColumnKind = Literal["number", "category", "date", "identifier", "empty", "unsupported"]
 LEFT_OUT: dict[ColumnKind, str] = {
@@ -214,7 +230,10 @@ class Table:
 
 
 def open_table(source: Any) -> Table:
-    """Return the `Table` of a CSV, TSV, ARFF, Parquet or NPZ file (its path), or of a pandas or polars frame.
+    """Return the `Table` of a file (CSV, TSV, ARFF, Parquet or NPZ, by its path) or of an object.
+
+    Objects are pandas and polars frames and pyarrow Tables and Datasets. A Dataset, such as a folder of Parquet files,
+    is read in pieces.
 
     Examples
     --------
@@ -228,7 +247,9 @@ def open_table(source: Any) -> Table:
         return source
     require("pandas")
     if is_frame(source):
-        return FrameTable(source)
+        return ArrowTable(source) if _is_of(source, "pyarrow", "Table", "Dataset") else FrameTable(source)
+    if not isinstance(source, str | os.PathLike):
+        raise DataError(no_table(source))
     path = Path(os.path.expanduser(source))
     kind = TABLES.get(path.suffix.lower())
     if kind is None:
@@ -249,8 +270,24 @@ def is_table(path: str | Path) -> bool:
 
 
 def is_frame(source: Any) -> bool:
-    """Return True for a pandas or polars data frame."""
-    return type(source).__name__ == "DataFrame" and hasattr(source, "columns")
+    """Return True for a pandas or polars data frame, a pyarrow Table or a pyarrow Dataset."""
+    return (
+        _is_of(source, "pandas", "DataFrame")
+        or _is_of(source, "polars", "DataFrame")
+        or _is_of(source, "pyarrow", "Table", "Dataset")
+    )
+
+
+def no_table(source: Any) -> str:
+    """Return the sentence that says why an object is no table, and what to call."""
+    remedies = (remedy for (library, name), remedy in TO_FRAME.items() if _is_of(source, library, name))
+    remedy = next(remedies, "give a file, a pandas or polars frame, or a pyarrow Table or Dataset")
+    return f"{type(source).__name__} is no table: {remedy}"
+
+
+def _is_of(source: Any, library: str, *names: str) -> bool:
+    """True if one of the classes of an object has one of these names and comes from this library."""
+    return any(kind.__name__ in names and kind.__module__.split(".")[0] == library for kind in type(source).__mro__)
 
 
 # -- kinds of columns --------------------------------------------------------------------------------------------------
@@ -559,6 +596,32 @@ class ParquetTable(Table):
         with self._opened() as file:
             for batch in file.iter_batches(batch_size=size, columns=list(names), use_threads=False):
                 yield batch.to_pandas(ignore_metadata=True)
+
+
+class ArrowTable(Table):
+    """A pyarrow Table or Dataset, read in batches of rows in its order."""
+
+    name = "the Arrow table"
+
+    def __init__(self, source: Any) -> None:
+        import pyarrow.dataset as ds
+
+        self.dataset = source if isinstance(source, ds.Dataset) else ds.dataset(source)
+
+    def _names(self) -> Sequence[str]:
+        return [str(name) for name in self.dataset.schema.names]
+
+    def _raw(self, names: Sequence[str], kinds: Mapping[str, ColumnKind], size: int) -> Iterator[pd.DataFrame]:
+        import pyarrow as pa
+
+        try:
+            for batch in self.dataset.to_batches(
+                columns=list(names), batch_size=size, batch_readahead=1, fragment_readahead=1, use_threads=False
+            ):
+                if batch.num_rows:
+                    yield batch.to_pandas(ignore_metadata=True)
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{self.name} cannot be read ({error}): check its files") from error
 
 
 class FrameTable(Table):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,7 @@ LOGARITHM = {
 }  # factor of ln(v0 w0 / v1 w1), w = 1 - v: Eq. 4; the authors' published code
 LIKELIHOODS = (*LOGARITHM, "binomial")
 LONGEST = 2**31 - 1  # samples of a batch or a warm-up
+LARGEST_TABLE = 200  # samples of a batch: up to here, s of every possible number of hits is computed once
 V0_MARGIN = 1e-3  # v0 is kept this far from 0 and 1 (authors' experiments)
 
 
@@ -234,9 +236,14 @@ class GeneralizedCusum(Cloneable):
         """Add batches, with hits and time of the first sample (n,), up to the first alarm; return g_t of each, (m,)."""
         if not len(self.candidates):  # no candidate lies far enough below v0: a drop cannot be detected
             return np.full(len(hits), self.statistic)
-        values, rows = np.unique(hits, return_inverse=True)
+        if self.batch <= LARGEST_TABLE:
+            v1 = self.direction, self.spacing, self.gap
+            table, rows = _ratio_table(self.accuracy_before, v1, self.batch, self.likelihood), hits
+        else:
+            counts, rows = np.unique(hits, return_inverse=True)
+            table = self.ratios(counts)
         statistic = np.empty(len(hits))
-        added, best = cusum_batches(self._G, self._since, self.ratios(values), rows, times, self.threshold, statistic)
+        added, best = cusum_batches(self._G, self._since, table, rows, times, self.threshold, statistic)
         self.statistic = float(self._G[best])
         self.accuracy_after = float(self.candidates[best])
         self.change_time = int(self._since[best])
@@ -259,6 +266,12 @@ class GeneralizedCusum(Cloneable):
         if hits.ndim != 1 or (hits < 0).any() or (hits > self.batch).any():
             raise DataError(f"hits per batch must be a list of numbers in 0..{self.batch}, got {correct!r}")
         return self.ratios(hits)[::-1].cumsum(axis=0)[::-1]
+
+
+@lru_cache(maxsize=32)
+def _ratio_table(v0: float, v1: tuple[str, float, float], n: int, likelihood: str) -> NDArray[np.float64]:
+    """s of batches with 0 to n hits, float64 (n + 1, candidates); `v1` are the settings of the candidates."""
+    return log_likelihood_ratio(np.arange(n + 1)[:, None], v0, candidate_accuracies(v0, *v1), n, likelihood)
 
 
 def candidate_accuracies(

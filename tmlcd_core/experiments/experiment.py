@@ -14,7 +14,7 @@ from typing import Any
 from tmlcd_core.datasets import FeatureCache, load_pack
 from tmlcd_core.datasets.pack import pack_key
 from tmlcd_core.datasets.tables import is_table, open_table
-from tmlcd_core.displays import settings_table
+from tmlcd_core.displays import notebook, settings_table
 from tmlcd_core.draws import LARGEST_SEED
 from tmlcd_core.errors import ConfigError, TmlcdError
 from tmlcd_core.experiments import link as links
@@ -61,7 +61,8 @@ class Experiment:
     ----------
     data : str or Path
         "pack", a name of `tmlcd_core.datasets.SOURCES`, or a folder; or a recorded stream: a table (CSV, TSV, ARFF,
-        Parquet or NPZ file) with its column `label`, a river stream such as "river:Phishing", or a folder with `order`.
+        Parquet or NPZ file) with its column `label`, a stream such as "river:Phishing" or "capymoa:SEA", or a folder
+        with `order`.
     classes : int, or sequence of str
         Number of initial classes (λ), or their names.
     words : sequence of str
@@ -433,6 +434,13 @@ class Experiment:
                 value = value["name"] if one.name == "extractor" and "name" in value else value
                 given.append(repr(value) if one.name == "data" else f"{one.name}={value!r}")
         return f"Experiment({', '.join(given)})"
+
+    def play(self, **options: Any) -> Any:
+        """Run once; return the player with its story and the picture of T as a Jupyter widget.
+
+        The options are those of `tmlcd_core.viz.notebook.player_widget`.
+        """
+        return notebook().experiment_widget(self, **options)
 
     def _repr_html_(self) -> str:
         """Return the settings that are not defaults, and the command, as HTML for notebooks."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tmlcd_core.datasets.tables import Table, is_frame
+from tmlcd_core.datasets.tables import Table, is_frame, no_table
 from tmlcd_core.displays import Playable, html_table
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.experiments.evaluation import Metrics, evaluate
@@ -253,9 +253,7 @@ def as_recording(stream: Any, label: str = "", initial: int = INITIAL, progress:
         if not label:
             raise ConfigError("the stream is a table: name its label column, such as label='class'")
         return TableRecording(stream, label, initial, progress=progress)
-    raise ConfigError(
-        f"{type(stream).__name__} is no stream: give (X, y), a table with its label column, a river or CapyMOA stream"
-    )
+    raise ConfigError(f"{no_table(stream)}; other streams are (X, y) and those of river and CapyMOA")
 
 
 def prequential(
@@ -275,8 +273,8 @@ def prequential(
         Object with `fit(X, y)` and `run(X, y)`, or a classifier of river or scikit-learn.
     stream : Stream, (X, y), path, frame or object
         Samples in the order of time: X has shape (n, d), y (n,); or a table (CSV, TSV, ARFF, Parquet or NPZ file,
-        pandas or polars frame) with its column `label`; or a river dataset, its name ("river:Phishing"), or a CapyMOA
-        stream.
+        pandas or polars frame, pyarrow Table or Dataset) with its column `label`; or a river dataset, a
+        CapyMOA stream, or the name of one ("river:Phishing", "capymoa:SEA").
     initial : int
         Number of samples to fit on; ignored for a `Stream`, which has its own initial training set.
     label : str

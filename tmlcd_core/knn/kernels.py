@@ -26,8 +26,9 @@ UNBOUNDED = 2**62  # as `max_size`
 # misclassified samples join T where the first is one to two standard deviations above the second.
 SHORT_RATE, LONG_RATE = 1 / 50, 1 / 500
 
-CHOSEN = -np.inf  # in place of a distance: one of the k nearest
 HALF_ULP = 2.0**-24  # of float32
+FEW = 192  # values: up to here, comparing each with all others in vector instructions is faster than a heap
+SAMPLE = 64  # distances from which the reach of the k nearest is guessed
 SMALLEST = 2.0**-149  # of float32: a number that underflows has an error of up to half of it
 
 
@@ -98,17 +99,19 @@ class Voters(NamedTuple):
 
     ids: NDArray  # int32 (n,), oldest first
     codes: NDArray  # int32 (n,)
-    near: NDArray  # float32 (n,): approximate squared distances; overwritten
+    near: NDArray  # float32 (n,): approximate squared distances
     slack_abs: float
     slack_rel: float
 
 
 class Scratch(NamedTuple):
-    """Memory of `_vote`, reused for each sample."""
+    """Memory of `_vote` for n members, reused for each sample."""
 
-    heap: NDArray  # float32
-    doubtful: NDArray  # int64
-    exact: NDArray  # float64
+    heap: NDArray  # float32 (n,)
+    values: NDArray  # float32 (n,)
+    nearest: NDArray  # int64 (n + 1,)
+    doubtful: NDArray  # int64 (n,)
+    exact: NDArray  # float64 (n,)
 
 
 @njit(cache=True, fastmath={"reassoc", "contract"})
@@ -169,6 +172,12 @@ def uniform(seed: int, time: int) -> float:
 
 
 @njit(cache=True)
+def _scratch(n: int) -> Scratch:
+    heap, values, exact = np.empty(n, np.float32), np.empty(n, np.float32), np.empty(n)
+    return Scratch(heap, values, np.empty(n + 1, np.int64), np.empty(n, np.int64), exact)
+
+
+@njit(cache=True)
 def _sift_down(heap: NDArray, size: int) -> None:
     """Restore a max-heap after its root was replaced."""
     parent = 0
@@ -187,15 +196,65 @@ def _sift_down(heap: NDArray, size: int) -> None:
 
 
 @njit(cache=True)
+def _doubt(kth: float, voters: Voters) -> float:
+    """How far from the k-th smallest approximate distance a member may be nearer or farther in truth."""
+    return 2 * (voters.slack_abs + voters.slack_rel * kth)
+
+
+@njit(cache=True)
 def _kth_smallest(values: NDArray, k: int, heap: NDArray) -> float:
     """The k-th smallest value; infinity if fewer than k values are numbers. `heap` is scratch, shape (>= k,)."""
-    for i in range(k):
-        heap[i] = np.inf
-    for i in range(values.shape[0]):
-        if values[i] < heap[0]:
-            heap[0] = values[i]
-            _sift_down(heap, k)
-    return heap[0]
+    n = values.shape[0]
+    if n > FEW:
+        heap[:k] = np.inf
+        for i in range(n):
+            if values[i] < heap[0]:
+                heap[0] = values[i]
+                _sift_down(heap, k)
+        return heap[0]
+    largest = -np.inf  # of the values with fewer than k smaller ones
+    for i in range(n):
+        smaller = 0
+        for j in range(n):
+            smaller += values[j] < values[i]
+        if smaller < k and values[i] > largest:
+            largest = values[i]
+            if smaller == k - 1:
+                return largest
+    count = 0
+    for i in range(n):
+        count += values[i] <= largest
+    return largest if count >= k else np.inf
+
+
+@njit(cache=True)
+def _nearest(voters: Voters, k: int, scratch: Scratch) -> tuple[int, float]:
+    """Find the members that may be among the k nearest; return their number and the k-th smallest distance.
+
+    `scratch.nearest` becomes their positions, oldest first, with some more. The distance is infinite if fewer than k
+    are numbers.
+    """
+    near, nearest, values = voters.near, scratch.nearest, scratch.values
+    n = near.shape[0]
+    reach = np.inf  # members up to this distance are collected: a guess, then enlarged if necessary
+    expected = k * SAMPLE / n
+    place = int(expected + 2 * np.sqrt(expected)) + 2
+    if n > FEW and place <= SAMPLE:
+        for i in range(SAMPLE):
+            values[i] = near[i * n // SAMPLE]
+        reach = _kth_smallest(values[:SAMPLE], place, scratch.heap)
+    while True:
+        found = 0
+        for j in range(n):
+            nearest[found] = j
+            found += not near[j] > reach  # also true for a NaN, the result of an overflow
+        for i in range(found):
+            values[i] = near[nearest[i]]
+        kth = _kth_smallest(values[:found], k, scratch.heap)
+        farthest = kth + _doubt(kth, voters)
+        if farthest <= reach or not reach < np.inf:
+            return found, kth
+        reach = farthest
 
 
 @njit(cache=True)
@@ -215,26 +274,22 @@ def _true_distance(x: NDArray, id_: int, vectors: Vectors) -> float:
 @njit(cache=True)
 def _vote(x: NDArray, voters: Voters, vectors: Vectors, rule: UpdateRule, scratch: Scratch, votes: NDArray) -> int:
     """Fill `votes`, shape (classes,), with the votes of the k nearest members; return the class with the most."""
-    near, codes, doubtful, exact = voters.near, voters.codes, scratch.doubtful, scratch.exact
+    near, nearest, doubtful, exact = voters.near, scratch.nearest, scratch.doubtful, scratch.exact
     n = near.shape[0]
     k = min(rule.k, n) if rule.k > 0 else int(np.ceil(np.sqrt(n)))
-    votes[:] = 0.0
-    kth = _kth_smallest(near, k, scratch.heap)
-    slack = voters.slack_abs + voters.slack_rel * kth
-    low, high = kth - 2 * slack, kth + 2 * slack
-    certain = 0
+    found, kth = _nearest(voters, k, scratch)
+    low, high = kth - _doubt(kth, voters), kth + _doubt(kth, voters)
+    chosen = 0
     candidates = 0  # members that may or may not be among the k nearest
-    for j in range(n):
+    for i in range(found):
+        j = nearest[i]
         if near[j] < low:
-            if rule.by_distance:
-                near[j] = CHOSEN
-            else:
-                votes[codes[j]] += 1.0
-            certain += 1
-        elif not near[j] > high:  # also true for a NaN, the result of an overflow
+            nearest[chosen] = j
+            chosen += 1
+        elif not near[j] > high:
             doubtful[candidates] = j
             candidates += 1
-    places = k - certain
+    places = k - chosen
     if places < candidates:  # exact distances decide; among equally distant members the older counts as nearer
         for i in range(candidates):
             exact[i] = _true_distance(x, voters.ids[doubtful[i]], vectors)
@@ -245,30 +300,29 @@ def _vote(x: NDArray, voters: Voters, vectors: Vectors, rule: UpdateRule, scratc
                     best = m
             exact[i], exact[best] = exact[best], exact[i]
             doubtful[i], doubtful[best] = doubtful[best], doubtful[i]
+    nearest[chosen:k] = doubtful[:places]
+    votes[:] = 0.0
     if rule.by_distance:
-        for i in range(places):
-            near[doubtful[i]] = CHOSEN
-        _vote_by_distance(x, voters, vectors, votes)
+        _vote_by_distance(x, np.sort(nearest[:k]), voters, vectors, votes)
     else:
-        for i in range(places):
-            votes[codes[doubtful[i]]] += 1.0
+        for i in range(k):
+            votes[voters.codes[nearest[i]]] += 1.0
     return int(np.argmax(votes))
 
 
 @njit(cache=True)
-def _vote_by_distance(x: NDArray, voters: Voters, vectors: Vectors, votes: NDArray) -> None:
-    """Add 1/d for each chosen member, in the order of T; members at distance 0 decide alone."""
+def _vote_by_distance(x: NDArray, nearest: NDArray, voters: Voters, vectors: Vectors, votes: NDArray) -> None:
+    """Add 1/d for each of the nearest members, given in the order of T; members at distance 0 decide alone."""
     duplicate = False
-    for j in range(voters.near.shape[0]):
-        if voters.near[j] == CHOSEN:
-            squared = _true_distance(x, voters.ids[j], vectors)
-            if squared == 0.0:
-                if not duplicate:
-                    duplicate = True
-                    votes[:] = 0.0
-                votes[voters.codes[j]] += 1.0
-            elif not duplicate:
-                votes[voters.codes[j]] += 1.0 / np.sqrt(squared)
+    for j in nearest:
+        squared = _true_distance(x, voters.ids[j], vectors)
+        if squared == 0.0:
+            if not duplicate:
+                duplicate = True
+                votes[:] = 0.0
+            votes[voters.codes[j]] += 1.0
+        elif not duplicate:
+            votes[voters.codes[j]] += 1.0 / np.sqrt(squared)
 
 
 @njit(cache=True)
@@ -315,14 +369,19 @@ def advance(
     """Test-then-train on the samples [start:stop] of a block; return head and tail of T. `rates` (3,) is updated."""
     head, tail = members.head, members.tail
     room = tail - head + (stop - start if rule.add != ADD_NOTHING else 0)
-    scratch = Scratch(np.empty(room, np.float32), np.empty(room, np.int64), np.empty(room, np.float64))
+    scratch = _scratch(room)
     near = np.empty(room, np.float32)
+    columns = np.empty(room, np.int32)  # of the members from `first` on, also those that join
+    first = head
+    for j in range(head, tail):
+        columns[j - first] = block.column[members.ids[j]]
     for i in range(start, stop):
         n = tail - head
         ids, codes = members.ids[head:tail], members.codes[head:tail]
         row = block.near[i - block.first]
+        held = columns[head - first : tail - first]
         for j in range(n):
-            near[j] = row[block.column[ids[j]]]
+            near[j] = row[held[j]]
         voters = Voters(ids, codes, near[:n], block.slack[i - block.first], 0.0)
         votes = results.votes[i] if results.votes.shape[0] > 1 else results.votes[0]
         predicted = _vote(vectors.stream[i], voters, vectors, rule, scratch, votes)
@@ -330,6 +389,7 @@ def advance(
         truth, time = labels.truth[i], labels.clock + i
         if truth >= 0 and _joins(predicted != truth, time, rule, rates):
             members.ids[tail], members.codes[tail], members.times[tail] = i, truth, time
+            columns[tail - first] = block.column[i]
             tail += 1
             if tail - head > rule.max_size:
                 head += 1
@@ -360,7 +420,7 @@ def step(
     """Test-then-train on one sample x (1, d); return predicted code, head and tail of T. `rates` (3,) is updated."""
     head, tail = queue.head, queue.tail
     n, d = tail - head, x.shape[1]
-    scratch = Scratch(np.empty(n, np.float32), np.empty(n, np.int64), np.empty(n, np.float64))
+    scratch = _scratch(n)
     near = np.empty(n, np.float32)
     _quick_distances(x[0], queue.x[head:tail], near)
     ids = np.empty(n, np.int32)

@@ -79,24 +79,31 @@ def membership(
         Samples of the run.
     """
     first = queues[0]
-    foreign = dict(zip(first.ids[: first.start].tolist(), initial.tolist(), strict=True))
-    rows: list[list[int]] = []  # sample, code, enters, leaves
-    staying: dict[int, list[list[int]]] = {}  # rows that T holds at the end of the queue before
+    position = np.zeros(1 + max(int(queue.ids.max(initial=n)) for queue in queues) - n, np.int32)
+    position[first.ids[: first.start] - n] = initial
+    parts = []  # of each queue: entries, int32 (m, 4): sample, code, enters, leaves; and which of them are new
+    staying: dict[int, list[NDArray[np.int32]]] = {}  # entries that T holds at the end of the queue before
     begin = START
     for queue, end in zip(queues, [*alarms, n], strict=True):
-        samples = [id_ if id_ < n else -1 - foreign[id_] for id_ in queue.ids.tolist()]
-        held: dict[int, list[list[int]]] = {}
-        for place, (sample, code) in enumerate(zip(samples, queue.codes.tolist(), strict=True)):
-            enters = begin if place < queue.start else sample
-            leaves = samples[place + max_size] if place + max_size < len(samples) else end
-            if place < queue.start and staying.get(sample):  # it stays in T over the alarm
-                row = staying[sample].pop()
-                row[3] = leaves
-            else:
-                row = [sample, code, enters, leaves]
-                rows.append(row)
-            if leaves == end:
-                held.setdefault(sample, []).append(row)
-        staying, begin = held, end
-    found = np.array(rows, np.int32).reshape(-1, 4)
+        part = np.empty((len(queue.ids), 4), np.int32)
+        sample, code, enters, leaves = part.T
+        own = queue.ids < n
+        sample[own], sample[~own] = queue.ids[own], -1 - position[queue.ids[~own] - n]
+        code[:] = queue.codes
+        enters[: queue.start], enters[queue.start :] = begin, sample[queue.start :]
+        gone = max(0, len(part) - max_size)
+        leaves[:gone], leaves[gone:] = sample[len(part) - gone :], end
+        entries = list(part) if staying or end < n else []
+        new = np.ones(len(part), bool)
+        for place in range(queue.start if staying else 0):
+            if known := staying.get(int(sample[place])):  # it stays in T over the alarm
+                known[-1][3] = leaves[place]
+                entries[place], new[place] = known.pop(), False
+        parts.append((part, new))
+        staying, begin = {}, end
+        if end < n:
+            for entry in entries:
+                if entry[3] == end:
+                    staying.setdefault(int(entry[0]), []).append(entry)
+    found = np.concatenate([part[new] for part, new in parts])
     return Membership(found[:, 0], classes[found[:, 1]], found[:, 2], found[:, 3])

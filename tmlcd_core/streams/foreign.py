@@ -1,4 +1,4 @@
-"""Streams of other libraries as recorded streams: river's datasets by name or object, CapyMOA's streams by object."""
+"""Streams of other libraries as recorded streams: river's and CapyMOA's, by name or object."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tmlcd_core.streams.recordings import INITIAL
 from tmlcd_core.streams.tables import SCALES, TableRecording
 from tmlcd_core.validation import shown, whole_number
 
-RIVER = "river:"  # prefix of the names of river's streams
+RIVER, CAPYMOA = "river:", "capymoa:"  # prefixes of the names of streams
 CAPYMOA_GENERATORS = ("capymoa.stream.generator", "capymoa.stream.drift")  # modules of streams without an end
 ENDLESS = 10_000  # samples of a generator that has no end
 
@@ -24,9 +24,9 @@ StreamRow = tuple[Mapping[Any, Any], Any]  # features by name, label
 
 
 def is_foreign(stream: Any) -> bool:
-    """Return True for a name of a river stream, a river dataset or a CapyMOA stream."""
+    """Return True for a name of a river or CapyMOA stream, a river dataset or a CapyMOA stream."""
     if isinstance(stream, str):
-        return stream.startswith(RIVER)
+        return stream.startswith((RIVER, CAPYMOA))
     return _is_river(stream) or _is_capymoa(stream)
 
 
@@ -43,7 +43,7 @@ def foreign_recording(
     Parameters
     ----------
     stream : str or object
-        A name such as "river:Phishing" or "river:SEA", a river dataset, or a CapyMOA stream.
+        A name such as "river:Phishing", "river:SEA" or "capymoa:SEA", a river dataset, or a CapyMOA stream.
     initial, samples : int
         As in `Recording`; an endless generator gives ENDLESS samples if `samples` is 0.
     scale : str
@@ -62,7 +62,7 @@ def foreign_recording(
     whole_number("samples", samples, 0)
     if isinstance(stream, str):
         name, key = stream, f"{stream} {seed}"
-        stream = river_stream(stream, seed)
+        stream = named_stream(stream, seed)
     else:
         name, key = type(stream).__name__, ""
     rows = _capymoa_rows(stream) if _is_capymoa(stream) else _river_rows(stream, name)
@@ -71,33 +71,65 @@ def foreign_recording(
     return TableRecording(table, RowTable.LABEL, initial, samples, scale, progress)
 
 
-def river_stream(name: str, seed: int = 0) -> Any:
-    """Return the river dataset or generator of a name such as "river:Phishing"; `seed` is for generators."""
-    kind = _river_class(name)
+def named_stream(name: str, seed: int = 0) -> Any:
+    """Return the stream of a name such as "river:Phishing" or "capymoa:SEA"; `seed` is for generators."""
+    kind = _named_class(name)
     parameters = inspect.signature(kind).parameters
     positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
     needed = [one.name for one in parameters.values() if one.default is one.empty and one.kind == positional]
     if needed:
         raise ConfigError(f"{name} needs {', '.join(needed)}: create it in Python and pass it to prequential")
-    return kind(**({"seed": seed} if "seed" in parameters else {}))
+    settings = dict.fromkeys(_seeds(kind), seed) | ({"auto_download": False} if "auto_download" in parameters else {})
+    try:
+        return kind(**settings)
+    except FileNotFoundError as error:
+        raise DataError(_download(name, "capymoa", f"{kind.__name__}()")) from error
+
+
+def named_length(name: str) -> int:
+    """Return the number of samples of a named stream, 0 if it has no end or does not say."""
+    return getattr(named_stream(name), "n_samples", None) or 0
 
 
 def is_generator(name: str) -> bool:
-    """Return True for the name of a river stream whose samples depend on a seed."""
-    return name.startswith(RIVER) and "seed" in inspect.signature(_river_class(name)).parameters
+    """Return True for the name of a stream whose samples depend on a seed."""
+    return is_foreign(name) and bool(_seeds(_named_class(name)))
 
 
-def _river_class(name: str) -> Any:
-    require("river")
-    from river import datasets
+def _seeds(kind: Any) -> list[str]:
+    """Parameters of a stream that are seeds."""
+    return [one for one in inspect.signature(kind).parameters if one == "seed" or one.endswith("random_seed")]
 
-    short = name.removeprefix(RIVER)
-    places = (datasets, datasets.synth)
-    kind = next((getattr(place, short) for place in places if short in getattr(place, "__all__", ())), None)
-    if not isinstance(kind, type):
-        known = sorted({one for place in places for one in place.__all__ if one[:1].isupper()})
-        raise ConfigError(f"river has no stream {short!r}; there are {', '.join(known)}")
-    return kind
+
+def _named_class(name: str) -> Any:
+    library, _, short = name.partition(":")
+    require(library)
+    if library == "river":
+        from river import datasets
+
+        places = (datasets, datasets.synth)
+        known = {one: getattr(place, one) for place in places for one in place.__all__ if one[:1].isupper()}
+    else:
+        from capymoa import datasets
+        from capymoa.stream import generator
+
+        places = (datasets, generator)
+        known = {
+            one: kind
+            for place in places
+            for one, kind in vars(place).items()
+            if isinstance(kind, type) and kind.__module__.startswith(place.__name__) and one[:1].isupper()
+        }
+    if not isinstance(known.get(short), type):
+        raise ConfigError(f"{library} has no stream {short!r}; there are {', '.join(sorted(known))}")
+    return known[short]
+
+
+def _download(name: str, library: str, call: str) -> str:
+    return (
+        f"{name} is not on this computer: download it once with "
+        f'python -c "from {library} import datasets; datasets.{call}"'
+    )
 
 
 def _is_river(stream: Any) -> bool:
@@ -121,11 +153,7 @@ def _river_rows(stream: Any, name: str) -> Callable[[], Iterator[StreamRow]]:
     if task and "classification" not in task.lower():
         raise ConfigError(f"{name} is for {task.lower()}: choose a stream for classification")
     if hasattr(stream, "is_downloaded") and not stream.is_downloaded:
-        kind = type(stream).__name__
-        raise DataError(
-            f"{name} is not on this computer: download it once with "
-            f'python -c "from river import datasets; datasets.{kind}().download()"'
-        )
+        raise DataError(_download(name, "river", f"{type(stream).__name__}().download()"))
     return lambda: iter(copy.deepcopy(stream))  # a generator goes on from its last sample
 
 

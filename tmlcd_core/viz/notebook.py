@@ -1,22 +1,27 @@
-"""Runs in a notebook: the player as a widget, and a static figure where there is no kernel."""
+"""Widgets of a notebook: the player with a static figure for readers without a kernel, and the recorder."""
 
 from __future__ import annotations
 
 import base64
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from tmlcd_core.errors import TmlcdError
+from tmlcd_core.experiments.experiment import Experiment
 from tmlcd_core.experiments.runs import LearnerRun, Run
+from tmlcd_core.features.voice import Take, open_take
 from tmlcd_core.learners.trace import Trace
 from tmlcd_core.optional_packages import require
+from tmlcd_core.viz.lab import picture_of, run_of
 from tmlcd_core.viz.matplotlib_figures import timeline
 from tmlcd_core.viz.player import Panel, PlayerRun, player_script, player_style
+from tmlcd_core.viz.recorder import REMEMBERED, recorder_script, recorder_style, sent_take
 
 LEARNER = "learner"  # name of a learner that has none
 # Jupyter's colours for the player, which is styled in a shadow root, so that no style leaks into the notebook.
@@ -29,7 +34,7 @@ THEME = """
   display: block; padding: 4px;
 }
 """
-ADAPTER = """
+PLAYER = """
 function render({ model, el }) {
   const root = el.attachShadow({ mode: "open" });
   root.appendChild(document.createElement("style")).textContent = STYLE;
@@ -41,9 +46,27 @@ function render({ model, el }) {
   let close;
   const show = () => {
     const { buffer, byteOffset, byteLength } = model.get("data");
-    close = showPlayer({ data: new Uint8Array(buffer, byteOffset, byteLength), parentElement: root, setStateValue });
+    close = main({ data: new Uint8Array(buffer, byteOffset, byteLength), parentElement: root, setStateValue });
   };
   model.on("change:data", show);
+  show();
+  return () => close();
+}
+export default { render };
+"""
+RECORDER = """
+function render({ model, el }) {
+  const root = el.attachShadow({ mode: "open" });
+  root.appendChild(document.createElement("style")).textContent = STYLE;
+  const setTriggerValue = (name, value) => {
+    model.set("sent", value);
+    model.save_changes();
+  };
+  let close;
+  const show = () => {
+    close = main({ data: model.get("shown"), parentElement: root, setTriggerValue });
+  };
+  model.on("change:shown", show);
   show();
   return () => close();
 }
@@ -95,12 +118,12 @@ def figure_of(what: Any) -> Any:
     return timeline(as_player_run(what))
 
 
-def widget_module() -> str:
-    """Return the player as an anywidget module (ESM)."""
-    text = re.sub(r"^export default function", "const showPlayer = function", player_script(), flags=re.M)
+def widget_module(script: str, style: str, adapter: str) -> str:
+    """Return a component of the app as an anywidget module (ESM)."""
+    text = re.sub(r"^export default function", "const main = function", script, flags=re.M)
     text = re.sub(r"^export \{[^}]*\};.*$", "", text, flags=re.M)
-    sheet = (THEME + player_style()).replace("\\", "\\\\").replace("`", "\\`")
-    return f"const STYLE = `{sheet}`;\n{text}\n{ADAPTER}"
+    sheet = (THEME + style).replace("\\", "\\\\").replace("`", "\\`")
+    return f"const STYLE = `{sheet}`;\n{text}\n{adapter}"
 
 
 def player_widget(what: Any, **options: Any) -> Any:
@@ -123,7 +146,7 @@ def player_widget(what: Any, **options: Any) -> Any:
     run = as_player_run(what)
 
     class PlayerWidget(anywidget.AnyWidget):
-        _esm = widget_module()
+        _esm = widget_module(player_script(), player_style(), PLAYER)
         data = traitlets.Bytes().tag(sync=True)
         position = traitlets.Int(None, allow_none=True).tag(sync=True)
 
@@ -135,6 +158,79 @@ def player_widget(what: Any, **options: Any) -> Any:
             return {**bundle, "image/png": png_of(run)}, about
 
     return PlayerWidget(data=run.pack(**({"start": run.length - 1} | options)))
+
+
+def experiment_widget(experiment: Experiment, **options: Any) -> Any:
+    """Run an experiment once and return its player with the living picture of T as a widget; see `player_widget`."""
+    stream = experiment.stream(experiment.feature_pool())
+    run = experiment.run_stream(stream)
+    traces = {name: one.trace for name, one in run.learners.items() if one.trace is not None}
+    tested = [name for name, one in run.learners.items() if one.has_test]
+    settings = {name: experiment.learner_settings(name, stream.scenario) for name in traces}
+    threshold = float(dict(experiment.settings).get("threshold", 25.0))
+    picture = picture_of(stream, traces, settings)
+    in_bytes = experiment.max_bytes is not None
+    return player_widget(run_of(", ".join(run.names), stream, traces, threshold, tested, picture, in_bytes), **options)
+
+
+def recorder_widget(
+    on_take: Callable[[Take], Mapping[str, float] | None] = lambda take: None, prompt: str = "", long: bool = False
+) -> Any:
+    """Return the recorder of the page Microphone as a Jupyter widget (anywidget).
+
+    It listens in the browser; every word that ends there becomes a `Take` in the list `takes` of the widget. The
+    browser gives a microphone only to a notebook on this computer or over https.
+
+    Parameters
+    ----------
+    on_take : callable, optional
+        Called with every new take. If it returns votes, share 0..1 by word, the bars show them; the message of a
+        `TmlcdError` stands in place of the prompt.
+    prompt : str
+        What to say.
+    long : bool
+        Offer takes of ten seconds.
+
+    Examples
+    --------
+    ::
+
+        session = LiveSession(["yes", "no"])
+        recorder_widget(lambda take: session.teach("yes", take), prompt="Say “yes”")
+        recorder_widget(lambda take: session.say(take).shares(), prompt="Say a word")
+    """
+    require("anywidget")
+    import anywidget
+    import traitlets
+
+    asked = {"prompt": prompt, "word": "", "blocked": "", "long": long, "hearing": "", "keys": False}
+
+    class RecorderWidget(anywidget.AnyWidget):
+        _esm = widget_module(recorder_script(), recorder_style(), RECORDER)
+        shown = traitlets.Dict().tag(sync=True)
+        sent = traitlets.Dict().tag(sync=True)
+
+        def __init__(self) -> None:
+            super().__init__(shown=asked | {"answer": "", "bars": [], "done": []})
+            self.takes: list[Take] = []
+            self.observe(lambda change: self._receive(change.new), "sent")
+
+        def _receive(self, value: Any) -> None:
+            take = sent_take(value)
+            if take is None or take.id in self.shown["done"]:
+                return
+            told, votes = prompt, None
+            try:
+                self.takes.append(open_take(take.wav))
+                votes = on_take(self.takes[-1])
+            except TmlcdError as error:
+                told = str(error)
+            finally:
+                done = [*self.shown["done"], take.id][-REMEMBERED:]
+                bars = list(votes.items()) if isinstance(votes, Mapping) else []
+                self.shown = asked | {"prompt": told, "answer": take.id, "bars": bars, "done": done}
+
+    return RecorderWidget()
 
 
 def png_of(what: Any) -> str:

@@ -1,6 +1,7 @@
 // The browser's microphone and sound files as int16 at 16 kHz.
 
-import { RATE, Resampler, toInt16 } from "./word_core.js";
+import { toInt16 } from "../viz/wav.js";
+import { RATE, Resampler } from "./word_core.js";
 
 const BLOCK = 2048; // samples of a callback
 const WISHES = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };

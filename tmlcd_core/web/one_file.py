@@ -17,7 +17,7 @@ from typing import Any
 
 from tmlcd_core.errors import ExportError
 
-IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([a-z_]+)\.js";$', re.M)
+IMPORT = re.compile(r'^import \{([^}]*)\} from "\.{1,2}/(?:viz/)?([a-z_]+)\.js";$', re.M)
 EXPORT = re.compile(r"^export (?:async )?(?:const|class|function\*?) (\w+)", re.M)
 # Nothing is loaded from anywhere: no request leaves the page.
 POLICY = (
@@ -52,8 +52,8 @@ def packed(content: bytes) -> str:
 def bundle(modules: Mapping[str, str], main: str) -> str:
     """Return one script of several modules, each in a function of its own, those imported first.
 
-    `modules` are JavaScript sources by name. An import has the form `import { a, b } from "./name.js";` on one line; a
-    default export is called `main` elsewhere.
+    `modules` are JavaScript sources by name. An import has the form `import { a, b } from "./name.js";` on one line (or
+    "../viz/name.js"); a default export is called `main` elsewhere.
     """
     parts: dict[str, str] = {}
 

@@ -1,5 +1,7 @@
 // Session file of the Microphone page: a zip, not compressed, of a JSON log, its digest and WAV files (live/file.py).
 
+import { wavFile } from "../viz/wav.js";
+
 const RATE = 16_000;
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, n) => {
@@ -50,26 +52,6 @@ export function sha256(bytes) {
 
 const bytesOf = (samples) => new Uint8Array(samples.buffer.slice(samples.byteOffset, samples.byteOffset + samples.byteLength));
 export const digestOf = (samples) => sha256(bytesOf(samples));
-
-function wav(samples) {
-  const file = new Uint8Array(44 + 2 * samples.length);
-  const view = new DataView(file.buffer);
-  const text = (at, value) => [...value].forEach((c, i) => view.setUint8(at + i, c.charCodeAt(0)));
-  text(0, "RIFF");
-  view.setUint32(4, 36 + 2 * samples.length, true);
-  text(8, "WAVEfmt ");
-  view.setUint32(16, 16, true);
-  view.setUint16(20, 1, true); // PCM
-  view.setUint16(22, 1, true); // mono
-  view.setUint32(24, RATE, true);
-  view.setUint32(28, 2 * RATE, true);
-  view.setUint16(32, 2, true);
-  view.setUint16(34, 16, true);
-  text(36, "data");
-  view.setUint32(40, 2 * samples.length, true);
-  file.set(bytesOf(samples), 44);
-  return file;
-}
 
 function zip(files) {
   const parts = [];
@@ -134,6 +116,6 @@ export function sessionFile(log, takes) {
   const about = named.map(([name, { samples, start, stop, remarks }]) => [name, { start, stop, remarks, sha256: digestOf(samples) }]);
   const text = new TextEncoder().encode(JSON.stringify({ ...log, events, takes: Object.fromEntries(about) }));
   const digest = new TextEncoder().encode(sha256(text));
-  const sounds = named.map(([name, { samples }]) => [`takes/${name}.wav`, wav(samples)]);
+  const sounds = named.map(([name, { samples }]) => [`takes/${name}.wav`, wavFile(samples, RATE)]);
   return zip([["session.json", text], ["session.sha256", digest], ...sounds]);
 }

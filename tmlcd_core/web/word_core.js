@@ -1,5 +1,7 @@
 // The firmware that hears words, compiled to WebAssembly: sound goes in, words come out; answers and learning.
 
+import { toInt16 } from "../viz/wav.js";
+
 const BLOCK = 4096; // samples per call, as in words.c
 const CODES = { static: 0, incremental: 1, cit: 2, hybrid: 3, active: 4 };
 export const RATE = 16_000; // samples per second
@@ -129,8 +131,4 @@ export class Resampler {
     this.at -= done;
     return toInt16(out);
   }
-}
-
-export function toInt16(samples) {
-  return Int16Array.from(samples, (value) => Math.max(-32_768, Math.min(32_767, Math.round(value * 32_768))));
 }

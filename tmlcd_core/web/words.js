@@ -12,6 +12,7 @@ const AFTER = 0.25 * RATE;
 const TAPE = 4 * RATE; // samples of the past that are kept
 const MOST_TAKES = 300; // of a session file
 const RUN = 40; // answers of a demonstration
+const SHOWN = 10; // answers at its start and at its end
 const PACE = 60; // ms between them
 const page = json("page");
 
@@ -341,6 +342,8 @@ async function runTakes() {
   stop();
   running = true;
   find("run").textContent = "Stop";
+  const before = answers.length;
+  say(`The takes inside the file are answered one after the other; after each answer the page learns what it was.`);
   for (let n = 0; n < RUN && running; n++) {
     const [name, word] = material()[turn++ % material().length];
     if (hearInside(name)) judge(meaning(word));
@@ -348,6 +351,18 @@ async function runTakes() {
   }
   running = false;
   find("run").textContent = `Answer ${RUN} takes`;
+  sayAdapted(answers.slice(before));
+}
+
+// What a demonstration has shown: how many answers were right at its start and at its end, and what to try next.
+function sayAdapted(told) {
+  const right = (some) => `${some.filter((one) => one.right).length} of ${some.length}`;
+  if (!told.length) return say("No word was found in the takes of this file.", true);
+  const halves = told.length < 2 * SHOWN ? "" : `: ${right(told.slice(0, SHOWN))} at the start, ${right(told.slice(-SHOWN))} at the end`;
+  const alarms = told.filter((one) => one.alarm).length;
+  const alarm = alarms ? ` The alarm went off ${alarms === 1 ? "once" : `${alarms} times`}: old takes were forgotten.` : "";
+  const next = swapped ? "" : " Now swap two words and press again: it adapts.";
+  say(`${right(told)} answers right${halves}.${alarm}${next}`);
 }
 
 function save() {

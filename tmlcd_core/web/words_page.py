@@ -23,6 +23,7 @@ from tmlcd_core.mcu.timing import PER_WORD
 from tmlcd_core.mcu.wasm import module
 from tmlcd_core.validation import one_of
 from tmlcd_core.viz.palette import styles
+from tmlcd_core.viz.recorder import wav_script
 from tmlcd_core.web.one_file import bundle, lean, modules_of, one_file, packed, style_sheet
 
 MODULES = ("page", "data", "word_core", "word_charts", "session_file", "microphone", "words")
@@ -116,7 +117,7 @@ def words_page(
         front_end=f"Features: {FRONT_ENDS[name].title}; T in {project.firmware.configuration.store}",
     )
     style = style_sheet("page.css") + style_sheet("words.css")
-    code = lean(bundle(modules_of(MODULES, {}), "words"))
+    code = lean(bundle(modules_of(MODULES, {"wav": wav_script()}), "words"))
 
     def made(sounds: Mapping[str, NDArray[np.int16]]) -> str:
         about = {take: page["log"]["takes"][take] for take in sounds}

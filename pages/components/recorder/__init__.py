@@ -1,34 +1,19 @@
 """Microphone recorder as a Streamlit component: `take = arrived("mic")`, then `recorder("mic")` draws it."""
 
-import base64
-import binascii
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 
-HERE = Path(__file__).parent
-MOST = 6 * 2**20  # characters of base64 per take; ten seconds at 192 kHz are 5.1 million
-REMEMBERED = 16  # ids of takes; the browser resends a take until it is acknowledged
-NAME = re.compile(r"[0-9a-f-]{36}")
-FILES = ("voice_activity.js", "microphone.js", "recorder.js")  # one module: each uses the names of those before it
-_component = st.components.v2.component(
-    "tmlcd_recorder",
-    js="\n".join((HERE / name).read_text(encoding="utf-8") for name in FILES),
-    css=(HERE / "recorder.css").read_text(encoding="utf-8"),
-)
+from tmlcd_core.viz.recorder import REMEMBERED, SentTake, recorder_script, recorder_style, sent_take
+
+_component = st.components.v2.component("tmlcd_recorder", js=recorder_script(), css=recorder_style())
 
 
 @dataclass(frozen=True)
-class Recording:
+class Recording(SentTake):
     """Take sent by the browser, which resends it until it is acknowledged."""
 
-    id: str
-    wav: bytes
-    long: bool
-    word: str  # the word that was asked for during the recording
     done: list[str]
 
     def acknowledge(self) -> None:
@@ -65,23 +50,8 @@ def arrived(key: str) -> Recording | None:
     Acknowledge it directly after processing: a call to Streamlit in between may end the script run.
     """
     done = _done(key)
-    sent = getattr(st.session_state.get(key), "take", None)
-    # Validate the value: a client can send anything.
-    if not isinstance(sent, dict) or not isinstance(sent.get("id"), str) or not NAME.fullmatch(sent["id"]):
-        return None
-    if sent["id"] in done:
-        return None
-    return Recording(sent["id"], _decoded(sent.get("wav")), sent.get("kind") == "long", str(sent.get("word", "")), done)
-
-
-def _decoded(text: object) -> bytes:
-    """Decode base64 text; b"" for anything else, which the audio gate then rejects."""
-    if not isinstance(text, str) or len(text) > MOST:
-        return b""
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        return b""
+    sent = sent_take(getattr(st.session_state.get(key), "take", None))
+    return None if sent is None or sent.id in done else Recording(**vars(sent), done=done)
 
 
 def _done(key: str) -> list[str]:

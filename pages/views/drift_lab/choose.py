@@ -34,7 +34,7 @@ from tmlcd_core.experiments.variants import CODE
 from tmlcd_core.features import EFFECTS, EXTRACTORS
 from tmlcd_core.learners import LEARNERS, PAPER
 from tmlcd_core.streams import DRIFTS
-from tmlcd_core.streams.foreign import is_foreign, river_stream
+from tmlcd_core.streams.foreign import is_foreign, named_length
 from tmlcd_core.streams.scenario import VERY_NOISY
 from tmlcd_core.viz.palette import styles
 
@@ -226,7 +226,7 @@ def _recorded(data: str, asked: Asked) -> Upload | None:
         if "table" in asked:
             asked["label"], rows = _label(asked["table"][0], own.name if own else Path(asked["table"][0]).name)
         else:
-            rows = river_stream(data).n_samples or 0
+            rows = named_length(data)
         asked["initial"] = [str(int(checked(
             st.number_input, "Initial samples", 1, MOST_SAMPLES - 1, 100, key="initial",
             help="First samples, on which the learners and the scaling of the columns are fitted.",

@@ -15,7 +15,7 @@ from tmlcd_core.experiments import Experiment
 from tmlcd_core.experiments.experiment import PACK
 from tmlcd_core.experiments.link import FOLDER, OLD_LABELS, TABLE, TABLE_UPLOAD, UPLOAD, fields_of_parameters
 from tmlcd_core.progress import Progress, silent
-from tmlcd_core.streams.foreign import is_foreign, river_stream
+from tmlcd_core.streams.foreign import is_foreign, named_length
 
 # Largest values that the widgets of the lab accept; anyone can write a link.
 LIMITS = {
@@ -42,7 +42,7 @@ def linked_experiment(asked: Parameters) -> Experiment:
         asked = {**asked, data: [local_folder(path) if data == FOLDER else local_table(path)]}
     found = Experiment(**fields_of_parameters(asked))
     if found.is_recorded and not found.samples and not found.order:
-        rows = counts_of(found.data, found.label).rows if found.label else river_stream(found.data).n_samples or 0
+        rows = counts_of(found.data, found.label).rows if found.label else named_length(found.data)
         return replace(found, samples=MOST_SAMPLES if rows > MOST_SAMPLES else 0)
     return found
 

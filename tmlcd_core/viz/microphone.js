@@ -87,29 +87,13 @@ async function makeTap(context, onFrame) {
 }
 
 function wav(frames, rate) {
-  const length = frames.reduce((sum, frame) => sum + frame.length, 0);
-  const bytes = new ArrayBuffer(44 + 2 * length);
-  const view = new DataView(bytes);
-  const text = (at, value) => [...value].forEach((c, i) => view.setUint8(at + i, c.charCodeAt(0)));
-  text(0, "RIFF");
-  view.setUint32(4, 36 + 2 * length, true);
-  text(8, "WAVEfmt ");
-  view.setUint32(16, 16, true);
-  view.setUint16(20, 1, true); // PCM
-  view.setUint16(22, 1, true); // mono
-  view.setUint32(24, rate, true);
-  view.setUint32(28, 2 * rate, true);
-  view.setUint16(32, 2, true);
-  view.setUint16(34, 16, true);
-  text(36, "data");
-  view.setUint32(40, 2 * length, true);
-  let at = 44;
-  for (const frame of frames)
-    for (const value of frame) {
-      view.setInt16(at, Math.max(-32768, Math.min(32767, Math.round(value * 32768))), true);
-      at += 2;
-    }
-  return new Uint8Array(bytes);
+  const samples = new Float32Array(frames.reduce((sum, frame) => sum + frame.length, 0));
+  let at = 0;
+  for (const frame of frames) {
+    samples.set(frame, at);
+    at += frame.length;
+  }
+  return wavFile(toInt16(samples), rate);
 }
 
 function base64(bytes) {

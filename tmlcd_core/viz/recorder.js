@@ -1,6 +1,6 @@
 // Recorder: listens all the time and sends each word to the server when it ends; or records when a button is pressed.
 //
-// `voice_activity.js` finds the words, `microphone.js` opens the microphone; Python joins the three files. Time is
+// `voice_activity.js` finds the words, `microphone.js` opens the microphone; Python joins the files. Time is
 // counted in samples, not by the clock, so that a busy page does not shorten a take. A take stays in `outbox` and is
 // resent until the server lists its id in `data.done`; the server processes each id once.
 // Streamlit calls the default export again after every rerun and change of theme: `recorders` keeps the recorder.
@@ -217,6 +217,7 @@ class Recorder {
     const inside = event.composedPath().includes(this.root);
     const focused = document.activeElement ?? document.body;
     if (!inside && !focused.contains(this.root.getRootNode().host ?? this.root) && !focused.matches(IDLE)) return;
+    if (!inside && this.data.keys === false) return; // a notebook has its own keys
     if (inside && event.key === " " && from !== this.root && from !== this.button) return;
     if (this.button.disabled) return;
     event.preventDefault();
