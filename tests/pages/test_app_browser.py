@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import TimeoutError
 
 from pages.shell.navigation import PAGES
 from tests.support.appserver import chromium, serve
@@ -72,14 +71,13 @@ def visit(browser: Any) -> Iterator[Any]:
 
 
 def settle(page: Any) -> None:
-    """Wait until the title is shown and the script has run.
+    """Wait until the script has run and the title is shown.
 
-    A click is handled after Playwright has returned from it: the frames give the page time to ask for a run. A new page
-    is not running either before its first run: the title comes with that run.
+    A click is handled after Playwright has returned from it: the frames give the page time to ask for a run.
     """
     frames(page, 3)
-    page.wait_for_selector("h1")
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    page.wait_for_selector("h1")
 
 
 def frames(page: Any, count: int = 30) -> None:
@@ -138,34 +136,20 @@ def row(page: Any, name: str) -> list[list[str]]:
 # ---------------------------------------------------------------- pages
 
 
-def deep_link(page: Any, address: str, visit: Any) -> None:
-    """Open a page by its link and check it at two sizes."""
-    seen = visit(f"{address}/{page.url}")
-    assert seen.title() == f"{page.title} · TML-CD Lab"
-    assert seen.locator("[data-testid=stException]").count() == 0
-    assert seen.get_by_role("dialog").count() == 0, "page not found"
-    assert seen.locator("[data-testid=stSidebarNavLink]").count() == len(PAGES), "app.py did not run first"
-    for width, height in [(1280, 720), (390, 844)]:
-        seen.set_viewport_size({"width": width, "height": height})
-        main = seen.locator("[data-testid=stMain]")
-        main.evaluate("main => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 0, f"too wide for {width}"
-    seen.context.close()
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.title)
-def test_deep_link(page, server, visit):
-    """The first of them is also the first request to its server."""
-    deep_link(page, server, visit)
-
-
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.url in ("drift-lab", "microphone")], ids=lambda page: page.title
-)
 def test_deep_link_on_a_fresh_server(page, visit):
-    """Until a run has called st.navigation, Streamlit would take the scripts in pages/ itself."""
     with serve() as address:
-        deep_link(page, address, visit)
+        seen = visit(f"{address}/{page.url}")
+        assert seen.title() == f"{page.title} · TML-CD Lab"
+        assert seen.locator("[data-testid=stException]").count() == 0
+        assert seen.get_by_role("dialog").count() == 0, "page not found"
+        assert seen.locator("[data-testid=stSidebarNavLink]").count() == len(PAGES), "app.py did not run first"
+        for width, height in [(1280, 720), (390, 844)]:
+            seen.set_viewport_size({"width": width, "height": height})
+            main = seen.locator("[data-testid=stMain]")
+            main.evaluate("main => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 0, f"too wide for {width}"
+        seen.close()
 
 
 def test_every_page_by_the_menu(server, visit):
@@ -423,26 +407,10 @@ def test_back_and_forward_show_each_page_once_and_as_it_was_left(server, visit):
         return page.locator("[data-testid=stSidebarNavLink]", has_text=name).click
 
     slider = page.get_by_role("slider", name="Alarm level (h)")
-
-    def raise_to(threshold):
-        """Press the key, again if a run of the page that was still arriving has set the slider back."""
-
-        def raised():
-            for patience in (10_000, 10_000, 10_000, WAIT):  # ms
-                if slider.get_attribute("aria-valuenow") != threshold:
-                    slider.press("ArrowRight")
-                try:
-                    page.wait_for_url(f"**?h={threshold}", timeout=patience)
-                    break
-                except TimeoutError:
-                    continue
-
-        return raised
-
-    go(raise_to("26"), "inside-cusum?h=26", "26")
+    go(lambda: slider.press("ArrowRight"), "inside-cusum?h=26", "26")
     go(menu("Lessons"), "lessons")
     go(menu("Inside CUSUM"), "inside-cusum?h=26", "26")
-    go(raise_to("27"), "inside-cusum?h=27", "27")
+    go(lambda: slider.press("ArrowRight"), "inside-cusum?h=27", "27")
     go(menu("Paper"), "paper")
     go(page.go_back, "inside-cusum?h=27", "27")
     go(page.go_back, "lessons")
