@@ -5,14 +5,16 @@
 Without FOLDER instructions are counted under emulation, of a synthetic word, and compared with the recorded ones
 (`PER_WORD` of tmlcd_core/mcu/timing.py). FOLDER holds files word_speaker_take, as AudioMNIST: prints the accuracy of
 page and chip on the same sound at each of `LEVELS` of noise, with the predictions that differ, and writes them to
-tmlcd_core/mcu/front_ends.csv. The STM32 page shows both.
+tmlcd_core/mcu/front_ends.csv. The STM32 page shows both. Measured is the second half of the speakers: on the first half
+the frames of `filter` were chosen and the ranges of `speech` calibrated (docs/make_speech_int8.py).
 """
 
 from __future__ import annotations
 
 import sys
 
-from tmlcd_core.live.speakers import measure_speakers
+from tmlcd_core.datasets.folder import FolderSource
+from tmlcd_core.live.speakers import find_speakers, measure_speakers
 from tmlcd_core.mcu import BOARDS, board_choices
 from tmlcd_core.mcu.front_ends import NOISE
 from tmlcd_core.mcu.timing import PER_WORD, count_word_instructions
@@ -42,10 +44,12 @@ def instructions() -> None:
             )
 
 
-def at_noise(folder: str, noise: float) -> list[board_choices.VoiceAccuracy]:
+def at_noise(folder: str, noise: float, people: list[str]) -> list[board_choices.VoiceAccuracy]:
     """Measure all front ends at a level of noise, print a line for each, and return the results."""
     names = tuple(dict.fromkeys((*PAGE.values(), *CHIP.values())))
-    trial = measure_speakers(folder, shots=SHOTS, classes=WORDS, extractors=names, noise=noise, progress=terminal_bar())
+    trial = measure_speakers(
+        folder, shots=SHOTS, classes=WORDS, extractors=names, noise=noise, people=people, progress=terminal_bar()
+    )
     rows = []
     for front_end, chip in CHIP.items():
         page, board = trial.extractors[PAGE[front_end]], trial.extractors[chip]
@@ -66,10 +70,13 @@ def at_noise(folder: str, noise: float) -> list[board_choices.VoiceAccuracy]:
 
 def accuracy(folder: str) -> None:
     """Measure all front ends at each level of noise and write the file."""
+    everybody = list(find_speakers(FolderSource(folder)))
+    people = everybody[len(everybody) // 2 :]
+    print(f"speakers {', '.join(people)}")
     for noise, why in LEVELS.items():
         print(f"noise {noise:g}: {why}")
     print("noise  front   same voice: chip, page; another voice: chip, page; predictions that differ")
-    board_choices.write_accuracies([row for noise in LEVELS for row in at_noise(folder, noise)])
+    board_choices.write_accuracies([row for noise in LEVELS for row in at_noise(folder, noise, people)])
 
 
 def main(folder: str | None = None) -> None:

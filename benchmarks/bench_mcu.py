@@ -13,11 +13,11 @@ import numpy as np
 from tmlcd_core.datasets.speech import SpeechSource
 from tmlcd_core.features import Extractor
 from tmlcd_core.features.audio import make_clip
+from tmlcd_core.knn.storage import grid_of, quantise
 from tmlcd_core.learners import HybridTinyKNN
 from tmlcd_core.mcu import BOARDS, CASES, PAPER_CONFIGURATIONS, budget, export_firmware, largest_store
 from tmlcd_core.mcu.accuracy import Accuracy
 from tmlcd_core.mcu.device import HostLibrary
-from tmlcd_core.mcu.export import grid_of, quantise
 from tmlcd_core.mcu.timing import count_instructions
 
 # Two words; half-way the third replaces the second under the same label (paper, Sec. 7.2).

@@ -1,4 +1,4 @@
-"""Benchmark of the Microphone page in Chromium: time from the end of a take to the prediction on screen."""
+"""Benchmark of the Microphone page in Chromium: time from the end of a take to its prediction, and of the live bars."""
 
 import statistics
 import tempfile
@@ -15,6 +15,7 @@ from tests.support.appserver import chromium, serve
 TAKES = 12
 PAUSE_MS = 220  # from the end of the word to the end of the take (PAUSE in voice_activity.js)
 RATE = 48_000  # Hz
+BARS = "/microphone/hearing"  # part of the address that answers with the votes for the sound so far
 PAUSE = 1.2  # s before each word, so that takes are separated
 READING = 15_000  # ms before the first word: the page warms up imports and compiled code meanwhile
 ENDED = "([recorder, last]) => (recorder.dataset.ended ?? null) !== last"
@@ -41,8 +42,8 @@ def microphone_file(path: Path, word: str, takes: int = 8) -> Path:
     return path
 
 
-def on_screen(folder: Path) -> list[float]:
-    """Return ms from the end of each take to its prediction on screen, listening all the time.
+def on_screen(folder: Path) -> tuple[list[float], list[float]]:
+    """Return ms from the end of each take to its prediction on screen, and ms of each question for the live bars.
 
     A take ends PAUSE_MS after its word. The server is new at the first take.
     """
@@ -60,13 +61,17 @@ def on_screen(folder: Path) -> list[float]:
         page.get_by_text("Say one of the words").wait_for()
         recorder = page.locator(".recorder").element_handle()
         times, ended = [], None
+        bars: list[float] = []
+        page.on(
+            "requestfinished", lambda request: bars.append(request.timing["responseEnd"]) if BARS in request.url else 0
+        )
         page.get_by_role("button", name="Start listening").click()
         for _ in range(TAKES):
             before = recorder.get_attribute("data-done")
             page.wait_for_function(ENDED, arg=[recorder, ended])
             ended = recorder.get_attribute("data-ended")
             times.append(float(page.evaluate(SHOWN, [recorder, before])))
-        return times
+        return times, bars
 
 
 def model_alone() -> list[float]:
@@ -96,12 +101,14 @@ def model_alone() -> list[float]:
 def main() -> None:
     """Print the times."""
     with tempfile.TemporaryDirectory() as folder:
-        first, *later = on_screen(Path(folder))
+        (first, *later), bars = on_screen(Path(folder))
     opening, saying, judging = model_alone()
     print(f"end of a take to its prediction on screen, first take     {first:8.0f} ms")
     print(f"  median of the {len(later)} after it                             {statistics.median(later):8.0f} ms")
     print(f"  the same from the end of the word                       {statistics.median(later) + PAUSE_MS:8.0f} ms")
     print(f"  slowest of them                                         {max(later):8.0f} ms")
+    print(f"live bars, median of {len(bars):3} questions while a word is said  {statistics.median(bars):8.0f} ms")
+    print(f"  slowest of them                                         {max(bars):8.0f} ms")
     print(f"the model alone, |T| = 30: open a take                    {opening:8.1f} ms")
     print(f"  features and three learners' votes                      {saying:8.1f} ms")
     print(f"  three learners learn from it                            {judging:8.1f} ms")

@@ -20,9 +20,10 @@ import soundfile
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.features.voice import open_take
 from tmlcd_core.live import LiveSession
+from tmlcd_core.live.unknown import is_softer
 
 RATE = 16_000  # Hz
-LEVEL = 0.08  # root mean square of the words
+LEVEL = 0.08  # root mean square of the words, in the middle: each person's recordings keep their differences
 LEVELS = (None, 20, 10, 0)  # decibels of the talker below the words; None: nobody talks
 WORDS, SAID = 3, 20  # words taught with one take each; words said
 BEFORE = 0.25  # s that the recorder keeps before a word
@@ -50,17 +51,18 @@ def takes_of(samples: np.ndarray) -> list[tuple[int, int]]:
     return json.loads(subprocess.run(command, input=sound, capture_output=True, check=True).stdout)
 
 
-def read_level(path: Path) -> np.ndarray:
-    """Return a recorded word at LEVEL, shape (n,)."""
-    samples, _ = soundfile.read(path)
-    return samples / np.sqrt(np.mean(np.square(samples))) * LEVEL
+def read_words(paths: list[Path]) -> dict[Path, np.ndarray]:
+    """Return the recorded words of one person, each of shape (n,), with LEVEL as the median of their levels."""
+    words = {path: soundfile.read(path)[0] for path in paths}
+    usual = np.median([np.sqrt(np.mean(np.square(samples))) for samples in words.values()])
+    return {path: samples / usual * LEVEL for path, samples in words.items()}
 
 
-def talk(clips: list[Path], length: int, rng: np.random.Generator) -> np.ndarray:
+def talk(words: list[np.ndarray], length: int, rng: np.random.Generator) -> np.ndarray:
     """Return one person's words with short pauses of 0.05 to 0.4 s, shape (length,)."""
     parts = [np.zeros(2 * RATE)]  # the recorder learns the room before
     while sum(map(len, parts)) < length:
-        parts += [read_level(clips[rng.integers(len(clips))]), np.zeros(round(rng.uniform(0.05, 0.4) * RATE))]
+        parts += [words[rng.integers(len(words))], np.zeros(round(rng.uniform(0.05, 0.4) * RATE))]
     return np.concatenate(parts)[:length]
 
 
@@ -71,34 +73,41 @@ def trial(voices: dict[str, list[Path]], speaker: str, other: str, decibels: flo
         str(word) for word in rng.permutation(sorted({path.stem.split("_")[0] for path in voices[speaker]}))[:WORDS]
     ]
     own = {word: [path for path in voices[speaker] if path.stem.startswith(f"{word}_")] for word in words}
+    sounds = read_words(voices[speaker])
     session = LiveSession(words, "speech")
     for word in words:
-        session.teach(word, open_take(own[word][0]))
+        session.teach(word, open_take((sounds[own[word][0]], RATE)))
+    taught = list(session.takes.values())
     parts, places, now = [np.zeros(2 * RATE)], [], 2 * RATE
     for number in range(SAID):
-        clip = read_level(own[words[number % WORDS]][1 + number // WORDS])
+        clip = sounds[own[words[number % WORDS]][1 + number // WORDS]]
         parts += [clip, np.zeros(round(rng.uniform(0.7, 1.3) * RATE))]
         places.append((now, now + len(clip), words[number % WORDS]))
         now += len(parts[-1]) + len(clip)
     samples = np.concatenate(parts) + rng.normal(0, 3e-4, now)
     if decibels is not None:
-        samples += talk(voices[other], now, rng) * 10 ** (-decibels / 20)
+        samples += talk(list(read_words(voices[other]).values()), now, rng) * 10 ** (-decibels / 20)
     found: Counter[str] = Counter(said=SAID, seconds=now // RATE)
     answered = set()
     for start, stop in takes_of(samples):
         try:
-            answer = session.hear(open_take((samples[max(0, start - round(BEFORE * RATE)) : stop], RATE)))
+            take = open_take((samples[max(0, start - round(BEFORE * RATE)) : stop], RATE))
+            answer = session.hear(take)
             told = "unknown" if answer.unknown else answer.ballots["cit"].prediction
+            learned = not answer.unknown and not is_softer(take, taught)
         except TmlcdError:
-            told = "unknown"  # refused: no word in it
+            told, learned = "unknown", False  # refused: no word in it
         meant = next(
             (place for place in places if start < place[1] and stop > place[0] and place not in answered), None
         )
         if meant is None:
-            found["extra, unknown" if told == "unknown" else "extra, answered"] += 1
+            found["extra"] += 1
+            found["extra, answered"] += told != "unknown"
+            found["extra, learned"] += learned
         else:
             answered.add(meant)
             found["unknown" if told == "unknown" else "right" if told == meant[2] else "wrong"] += 1
+            found["doubted"] += told != "unknown" and not learned
     return found
 
 
@@ -113,17 +122,19 @@ def main() -> None:
         voices.setdefault(path.stem.split("_")[1], []).append(path)
     names = list(voices)
     print(
-        "one person talks, below the words | right  unknown  wrong  not heard | takes of the talker a minute (answered)"
+        "one person talks, below the words | right  unknown  wrong  not heard | answered, too soft to be learned "
+        "| takes of the talker a minute (answered, learned)"
     )
     for decibels in LEVELS:
         total: Counter[str] = Counter()
         for place, speaker in enumerate(names):
             total += trial(voices, speaker, names[(place + 1) % len(names)], decibels)
         heard = [total[kind] / total["said"] for kind in ("right", "unknown", "wrong")]
-        extra = [60 * total[f"extra, {kind}"] / total["seconds"] for kind in ("unknown", "answered")]
+        extra = [60 * total[kind] / total["seconds"] for kind in ("extra", "extra, answered", "extra, learned")]
         name = "nobody" if decibels is None else f"{decibels} dB"
         shares = "  ".join(f"{share:6.1%}" for share in (*heard, 1 - sum(heard)))
-        print(f"{name:<33} | {shares} | {sum(extra):4.1f} ({extra[1]:.1f})", flush=True)
+        doubted = total["doubted"] / total["said"]
+        print(f"{name:<33} | {shares} | {doubted:6.1%} | {extra[0]:4.1f} ({extra[1]:.1f}, {extra[2]:.1f})", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Static site of the documentation: `python -m docs.site FOLDER` (default: build/site). It asks no other host.
 
 Sources: README.md, docs/*.md, the notebooks with their stored output, the lessons of the app, and the docstrings of all
-public names. Lessons contain the Drift lab as a page in one file, a guide the shipped words.
+public names. Lessons contain the Drift lab as a page in one file, a guide the shipped words. At the end all links are
+checked.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from nbconvert import HTMLExporter
 from pygments.formatters import HtmlFormatter
 
 import tmlcd_core
+from docs.site_links import faults_of
 from tmlcd_core.experiments import Experiment
 from tmlcd_core.live.example import example_session
 from tmlcd_core.web.lab_page import page_of_experiment
@@ -296,4 +298,9 @@ def _part(folder: Path, lesson: Any, number: int, part: Any) -> str:
 
 
 if __name__ == "__main__":
-    build(Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "site"), lambda text: print(text, flush=True))
+    place = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "site")
+    build(place, lambda text: print(text, flush=True))
+    count, faults = faults_of(place)
+    if faults:
+        sys.exit("\n".join(faults))
+    print(f"{count} pages, all links checked")

@@ -23,7 +23,7 @@ from tmlcd_core.mcu import (
     what_fits,
 )
 from tmlcd_core.mcu.board_choices import board_choices
-from tmlcd_core.mcu.example import export_example
+from tmlcd_core.mcu.example import EXPORTED, export_example
 from tmlcd_core.progress import silent
 from tmlcd_core.viz import mcu as viz
 from tmlcd_core.web.words_page import words_page
@@ -40,12 +40,15 @@ CASE_NAMES = {f"{case.board.upper()}: {case.name}": case for case in CASES}
 CONFIG = {"displaylogo": False, "displayModeBar": False}
 
 
-@st.cache_data(max_entries=32, show_spinner="Fitting a Hybrid Tiny kNN and writing it as C …")
+@st.cache_data(max_entries=32, show_spinner="Fitting the learner and writing it as C …")
 def project(configuration: FirmwareConfiguration, target: Board) -> tuple[bytes, str]:
     """Return the example's C project as a zip, and a sentence about it."""
     with one_at_a_time("a C project", silent) as tell:
         firmware, about = export_example(configuration, target, tell)
-    return firmware.zip(), f"Fitted on {about}. {firmware.in_words()}."
+    return (
+        firmware.zip(),
+        f"Fitted on {about}. {firmware.in_words()}; it has room for {firmware.configuration.samples}.",
+    )
 
 
 @st.cache_data(max_entries=8, show_spinner="Writing a page that hears four words …")
@@ -125,6 +128,7 @@ def voices(text: str, _boards: list[Board]) -> None:
             "in two seconds. Instructions are counted in an emulator; times assume one cycle per instruction and were "
             "not measured on a board. A clip of one second must begin with the word; the other front ends find it."
         )
+        st.caption(f"Page and chip on the same sound. {viz.page_and_chip(choices)}.")
 
 
 def show() -> None:
@@ -154,12 +158,13 @@ def show() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         names = tuple(b.title for b in boards)
         chosen = boards[names.index(checked(st.selectbox, "Board", names, key="target", width=200))]
-        if st.button("Create C project", icon=":material/memory:", disabled=c.vector is not None):
+        has_example = c.vector is None and c.learner in EXPORTED
+        if st.button("Create C project", icon=":material/memory:", disabled=not has_example):
             st.session_state["stm32:wanted"] = (c, chosen)
         if st.button("Create web page", icon=":material/smartphone:", help=WEB_PAGE):
             st.session_state["stm32:page"] = chosen
-    if c.vector is not None:
-        st.caption("For vectors, export your own trained learner: `tmlcd export`.")
+    if not has_example:
+        st.caption("There is no example for this input or learner. Export your own: `tmlcd export`, `export_firmware`.")
         st.session_state.pop("stm32:wanted", None)
     with faults_as_messages():
         if st.session_state.get("stm32:wanted") == (c, chosen):

@@ -191,6 +191,7 @@ def test_frames_cut_flipped_and_noise(name, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3_000)  # three minutes each on a quiet machine
 @pytest.mark.parametrize("name", ["hybrid", "tandem"])
 def test_a_million_samples_over_the_serial_line(name, tmp_path):
     answers, observed = fuzz_link(LINK_CASES[name](), tmp_path, 2, 3_200_000)

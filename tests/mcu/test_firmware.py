@@ -22,11 +22,12 @@ from tmlcd_core.cli import main
 from tmlcd_core.datasets.speech import SpeechSource
 from tmlcd_core.features import Extractor
 from tmlcd_core.features.audio import load_clip
+from tmlcd_core.knn.storage import quantise
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
 from tmlcd_core.mcu import BOARDS, Board, FirmwareConfiguration, budget, export_firmware, largest_store
 from tmlcd_core.mcu.budget import STACK
 from tmlcd_core.mcu.device import EmulatedBoard, HostLibrary, build_firmware, make
-from tmlcd_core.mcu.export import MAX_CLASSES, MAX_CLASSES_BY_DISTANCE, quantise
+from tmlcd_core.mcu.exportable import MAX_CLASSES, MAX_CLASSES_BY_DISTANCE
 from tmlcd_core.mcu.sound import as_int16, board_features, sound_tables
 
 ROOT = Path(__file__).parents[2]

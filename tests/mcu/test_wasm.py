@@ -9,7 +9,19 @@ from tmlcd_core.mcu.wasm import build, module
 
 LARGEST = {"learners": 20_000, "tandem": 20_000, "word": 30_000, "speech": 400_000, "filter": 100_000}  # bytes
 CALLED = {
-    "learners": ("tml_open", "tml_set", "tml_hold", "tml_fit", "tml_run", "tml_rows", "tml_labels"),
+    "learners": (
+        "tml_open",
+        "tml_set",
+        "tml_hold",
+        "tml_fit",
+        "tml_run",
+        "tml_rows",
+        "tml_labels",
+        "tml_stored",
+        "tml_stored_row",
+        "tml_stored_label",
+        "tml_stored_time",
+    ),
     "tandem": ("tml_open", "tml_set", "tml_hold", "tml_fit", "tml_learn", "tml_run", "tml_needed", "tml_failed"),
     "word_core": ("words_set", "words_grid", "words_hold", "words_hear", "words_predict", "words_observe"),
 }

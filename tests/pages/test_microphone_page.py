@@ -36,7 +36,7 @@ from pages.views.microphone import page as layout
 from pages.views.microphone import save_load, sources
 from pages.views.microphone.actions.change import begin_drift
 from pages.views.microphone.actions.say import answer_take, judge
-from pages.views.microphone.actions.sounds import receive_clip, receive_random_words
+from pages.views.microphone.actions.sounds import receive, receive_clip, receive_random_words
 from pages.views.microphone.expiry import KEPT, prune, start_pruning
 from pages.views.microphone.hearing import votes_so_far
 from pages.views.microphone.messages import Messages
@@ -728,6 +728,22 @@ def test_an_answer_outlives_a_removed_word_a_reload_and_other_features():
     assert tab_of(again).say.outcome.word == "no" and not again.warning
     press(step(again, CHANGE), "mic:begin")
     assert tab_of(open_page(session=token_of(at))).step == CHANGE
+
+
+@pytest.mark.parametrize("volume", [1.0, 0.3])
+def test_a_much_softer_take_is_answered_but_not_learned_as_the_asked_word(volume):
+    at = step(taught(), SAY)
+    tab = tab_of(at)
+    samples, rate = sample_clip(tab.say.prompted, 60)
+    usual = np.median([take.level for take in tab.session.takes.values()])
+    samples = samples * volume * 10 ** ((usual - open_take((samples, rate)).level) / 20)
+    receive(tab, (samples, rate), teaching=False)
+    asked = tab.say.prompted
+    assert tab.session.judged == (volume == 1) and tab.say.awaits_judgement == (volume < 1)
+    assert ("Much softer" in said(at.run())) == (volume < 1)
+    if volume < 1:
+        press(at, f"mic:judge:{asked}")
+        assert tab.session.judged == 1, "the visitor says what it was"
 
 
 def test_an_answer_that_waits_knows_what_is_taught_meanwhile():

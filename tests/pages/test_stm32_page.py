@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shell.navigation import PAGES
 from pages.views.drift_lab.toolbar import chip_settings
+from pages.views.stm32.choose import INPUTS
 from tmlcd_core.datasets import Dataset, Pack
 from tmlcd_core.errors import DataError
 from tmlcd_core.mcu import (
@@ -27,7 +28,9 @@ from tmlcd_core.mcu import (
     recorded,
 )
 from tmlcd_core.mcu.board_choices import board_choices
+from tmlcd_core.mcu.device import make
 from tmlcd_core.mcu.example import export_example, fit_example
+from tmlcd_core.mcu.front_ends import FRONT_ENDS
 from tmlcd_core.viz import mcu as viz
 
 ROOT = Path(__file__).parents[2]
@@ -247,12 +250,30 @@ def test_the_example_holds_every_word_and_checks_itself(c, fresh, tmp_path):
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.parametrize(("front_end", "learner"), [("word", "cit"), ("filter", "active")])
+def test_the_example_has_the_front_end_and_the_learner_of_its_configuration(front_end, learner, tmp_path):
+    c = FirmwareConfiguration(front_end=front_end, learner=learner, store="uint8", classes=4)
+    firmware, _ = export_example(c, BOARDS["stm32f767"])
+    assert firmware.configuration == c and set(firmware.samples_per_class.values()) == {2}
+    make(firmware.write(tmp_path), "check")
+
+
+def test_every_front_end_can_be_chosen_and_only_examples_are_exported():
+    at = open_page(input="filter", on_chip="static")
+    assert at.selectbox(key="input").options == list(INPUTS.values()) and set(FRONT_ENDS) < set(INPUTS)
+    assert next(button for button in at.button if button.label == "Create C project").disabled
+    assert any("There is no example" in caption.value for caption in at.caption)
+    needed = budget(FirmwareConfiguration(front_end="filter", learner="static")).needed
+    assert any(f"{needed:,}" in str(one) for one in shown(at).values())
+
+
 def test_the_page_tells_the_samples_of_each_word(fresh):
     at = preset(open_page(target="STM32F401"), "on 96 KB")
     preset(at, "Create C project")
     assert not at.exception and not at.error
     told = next(caption.value for caption in at.caption if "T holds" in caption.value)
     assert "“yes”" in told and "“no”" in told and "no “stop” (forgotten, or not met yet" in told
+    assert told.split(" Its README")[0].endswith("it has room for 50.")
 
 
 def test_what_does_not_fit_is_a_message():
@@ -321,6 +342,10 @@ def test_the_page_says_what_each_board_can_do():
         assert (f"**{choice.board.title}**: {choice.title}. {choice.accuracy.same_voice:.1%}" in said) == choice.best
     assert len(at.table[0].value) == len(board_choices()) == 12
     assert any(board_choices()[0].accuracy.how in caption.value for caption in at.caption)
+    told = next(caption.value for caption in at.caption if caption.value.startswith("Page and chip"))
+    for one in {choice.front_end: choice for choice in board_choices() if choice.front_end != "clip"}.values():
+        assert f"{one.accuracy.page_same:.1%} and {one.accuracy.same_voice:.1%}" in told
+        assert f"{one.accuracy.different:,} predictions differ" in told
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,27 @@ def test_babble_at_10_db_starts_nothing_and_hides_nothing(voices):
     assert len(found) <= len(places), "takes began without a word"
 
 
+def test_one_person_20_db_below_starts_nothing_and_hides_nothing(voices):
+    samples, places = speech(voices[0])
+    pause = np.zeros(RATE // 5)
+    talk = np.concatenate([part for word in voices[1][0] for part in (word, pause)])
+    first = round((places[0][1] + 0.5) * RATE)  # before the first word there is nothing to compare with
+    samples[first:] += 0.1 * np.resize(talk, len(samples) - first)
+    found = spans(listen(samples))
+    hits = [[span for span in found if span[0] < end and span[1] > begin] for begin, end in places]
+    assert all(hits) and len(found) == len(places)
+
+
+def test_a_much_softer_word_is_heard_after_some_seconds():
+    words = computer_voices()[0]
+    loud, places = speech(words[:3])
+    soft, _ = speech([0.15 * words[3]])
+    at_once = np.concatenate([loud, soft[2 * RATE :]])
+    later = np.concatenate([loud, soft[: 2 * RATE], soft[: 2 * RATE], soft])
+    assert len(spans(listen(at_once))) == len(places)
+    assert len(spans(listen(later))) == len(places) + 1
+
+
 def test_at_0_db_it_is_too_loud_and_nothing_is_recorded(voices):
     samples, _ = speech(voices[0])
     found = listen(samples + babble(voices[1], len(samples), 0))

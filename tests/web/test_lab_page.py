@@ -1,5 +1,7 @@
 """The Drift lab in one file: decisions of its WebAssembly against those of Python."""
 
+import base64
+import json
 import random
 import re
 from dataclasses import replace
@@ -10,7 +12,7 @@ from tests.support.node import needs_node, node
 from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments import Experiment
 from tmlcd_core.learners import CondensingInTime
-from tmlcd_core.viz.lab import run_of
+from tmlcd_core.viz.lab import picture_of_experiment, run_of
 from tmlcd_core.web.lab_page import LIVE, PLAIN, lab_page
 
 pytestmark = needs_node
@@ -22,6 +24,7 @@ import { bytes, makePool } from "WEB/data.js";
 import { compose } from "WEB/stream.js";
 import { compile, hasTest, Learner } from "WEB/learners.js";
 import { judge, soFar } from "WEB/judgement.js";
+import { playerRun } from "WEB/player_run.js";
 const { file, cases } = JSON.parse(fs.readFileSync(0, "utf8"));
 const text = fs.readFileSync(file, "utf8");
 const element = (id) => new RegExp(`<script type="[a-z/]+" id="${id}">([^<]*)</script>`).exec(text)[1];
@@ -33,18 +36,23 @@ const answers = cases.map((changed) => {
   const experiment = { ...page.experiment, ...changed };
   try {
     const stream = compose(experiment, pool);
+    const played = [];
     const traces = experiment.learners.map((name) => {
       if (!learners.has(name)) learners.set(name, new Learner(modules, name));
       const learner = learners.get(name);
       for (const _ of learner.run(stream, experiment));
       const { classes, predictions, sizes, statistic, detections, changePoints, correct } = learner.trace;
+      played.push({ ...learner.trace, hasTest: hasTest(name) });
       const judged = judge(correct, detections, stream.changes, stream.ends);
       return {
         predictions: Array.from(predictions, (code) => classes[code]), sizes: [...sizes], detections, changePoints,
         statistic: [...statistic], rows: soFar([judged], [hasTest(name)], stream.changes, page.hints),
       };
     });
-    return { labels: stream.labels.slice(stream.initial), traces };
+    const options = { title: "", threshold: 1, hints: page.hints, digest: "", classLooks: page.class_looks };
+    const looks = experiment.learners.map((name) => page.looks[name] ?? {});
+    const shown = Buffer.from(playerRun(page.template, looks, played, stream, options));
+    return { labels: stream.labels.slice(stream.initial), traces, shown: shown.toString("base64") };
   } catch (error) {
     return { error: error.message };
   }
@@ -63,9 +71,44 @@ def page_of(experiment, path):
     return pool, stream, run
 
 
+def header_of(packed):
+    """Header of a run for the player, with its arrays in place of their references."""
+    start = 4 + int.from_bytes(packed[:4], "little")
+
+    def filled(value):
+        if isinstance(value, list):
+            return [filled(one) for one in value]
+        if isinstance(value, dict) and value.keys() == {"type", "offset", "size"}:
+            return np.frombuffer(packed, f"<{value['type']}", value["size"], start + value["offset"]).tolist()
+        return {key: filled(one) for key, one in value.items()} if isinstance(value, dict) else value
+
+    return filled(json.loads(packed[4:start]))
+
+
+def compare_shown(mine, shown):
+    """Story, moments, texts and, in the plane, the picture with T of each learner at every time."""
+    for name in ("story", "moments", "change_texts"):
+        assert mine[name] == shown[name]
+    assert [one["dropped"] for one in mine["learners"]] == [one["dropped"] for one in shown["learners"]]
+    if shown["picture"] is None:
+        assert mine["picture"] is None
+        return
+    for name in ("title", "regions", "initial", "classes", "x", "y", "label"):
+        assert mine["picture"][name] == shown["picture"][name], name
+    for found, wanted in zip(mine["picture"]["learners"], shown["picture"]["learners"], strict=True):
+        assert found["said"] == wanted["said"]
+        if wanted["T"]:
+            assert (found["k"], found["by_distance"]) == (wanted["k"], wanted["by_distance"])
+            parts = ("place", "label", "enters", "leaves")
+            assert sorted(zip(*(found["T"][one] for one in parts), strict=True)) == sorted(
+                zip(*(wanted["T"][one] for one in parts), strict=True)
+            )
+
+
 def compare(answer, run, stream, shown):
-    """Every decision of every learner, and the rows of the player's table."""
+    """Every decision of every learner, the rows of the player's table, its story and its picture."""
     assert answer["labels"] == stream.y.tolist()
+    compare_shown(header_of(base64.b64decode(answer["shown"])), header_of(shown.pack()))
     for number, (name, found) in enumerate(zip(run.learners, answer["traces"], strict=True)):
         trace = run.learners[name].trace
         assert found["predictions"] == trace.predictions.tolist(), name
@@ -97,7 +140,8 @@ def check(experiment, cases, path):
         threshold = fields.get("settings", {}).get("threshold", 25.0)
         tested = [name for name, one in run.learners.items() if one.has_test]
         traces = {name: one.trace for name, one in run.learners.items()}
-        compare(answer, run, stream, run_of("", stream, traces, threshold, tested))
+        picture = picture_of_experiment(changed, stream, traces) if stream.X.shape[1] == 2 else None
+        compare(answer, run, stream, run_of("", stream, traces, threshold, tested, picture))
         done += 1
     return done
 

@@ -61,6 +61,8 @@ def test_sliders_compute_pythons_decisions_without_any_request(page, text, tmp_p
         assert predictions == one.trace.predictions.tolist()
         assert sizes == one.trace.sizes.tolist() and detections == one.trace.detections.tolist()
     assert page.locator(".player .card .value").count() == 4, "the player shows a card for each learner"
+    assert page.locator(".player canvas.plane").count() == 4, "and a living plane"
+    page.wait_for_selector(".player .story:has-text('swapped')")
     assert page.asked == [path.as_uri()] and not page.complaints
 
 

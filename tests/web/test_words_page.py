@@ -18,7 +18,7 @@ from tmlcd_core.features.voice import open_take
 from tmlcd_core.live import LiveSession, session_project
 from tmlcd_core.live.example import example_session, taught_session
 from tmlcd_core.live.file import session_log
-from tmlcd_core.mcu.export import twin_of
+from tmlcd_core.mcu.expected_output import twin_of
 from tmlcd_core.mcu.front_ends import FRONT_ENDS, lay_out
 from tmlcd_core.mcu.sound import as_int16
 from tmlcd_core.mcu.unknown import is_unknown

@@ -175,6 +175,8 @@ def _export_session(options: argparse.Namespace) -> Report:
         "accuracy_board": project.accuracy_board,
         "accuracy_page": project.accuracy_page,
         "different": project.different,
+        "unknown_board": project.unknown_board,
+        "unknown_page": project.unknown_page,
         "remark": project.remark,
     }
     return Report({**report.data, **found}, f"{report.text}\n{project.remark}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from tmlcd_core.features.voice import aligned
 from tmlcd_core.knn import TinyKNN
 from tmlcd_core.learners import StreamLearner
 from tmlcd_core.live.session import LiveSession
-from tmlcd_core.live.unknown import largest_distance
+from tmlcd_core.live.unknown import distances_between, largest_distance
 from tmlcd_core.mcu import Board, Firmware, FirmwareConfiguration, export_firmware, find_board, largest_store
 from tmlcd_core.mcu.front_ends import FRONT_ENDS
 from tmlcd_core.mcu.sound import as_int16
@@ -33,7 +34,9 @@ class SessionProject:
     accuracy_board: float  # leave-one-out accuracy of the takes as the board hears them
     accuracy_page: float  # leave-one-out accuracy with the session's extractor
     different: int  # takes that the board and the page decide differently
-    remark: str  # two sentences on the difference
+    unknown_board: int  # takes further than the limit from all others in T
+    unknown_page: int  # takes further than the limit from all others of the session
+    remark: str  # sentences on the difference
     model: StreamLearner  # the exported learner
 
     def zip(self) -> bytes:
@@ -101,7 +104,8 @@ def session_project(
         sound = {"front_end": front_end}
     size = _room(session, device, learner, FirmwareConfiguration(learner=learner, **sound), store)
     settings = replace(session.settings, max_size=size, window=size)
-    model = session.through(dict(zip(labels, X, strict=True)), (learner,), settings).model(learner)
+    replayed = session.through(dict(zip(labels, X, strict=True)), (learner,), settings)
+    model = replayed.model(learner)
     bound = size if learner == "cit" else None
     if bound is not None and len(model) > bound:
         raise DataError(
@@ -120,18 +124,34 @@ def session_project(
         limit=limit,
         check=(check, words),
     )
-    told_board = leave_one_out(X, words)
-    told_page = leave_one_out(session.voice.transform(takes), words)
+    page = session.voice.transform(takes)
+    told_board, told_page = leave_one_out(X, words), leave_one_out(page, words)
     on_board, on_page = float(np.mean(told_board == words)), float(np.mean(told_page == words))
     different = int(np.sum(told_board != told_page))
     remark = (
         f"{_front_end_in_words(session, front_end)} Leave-one-out accuracy over the {len(takes)} takes: "
         f"{on_board:.0%} on the board, {on_page:.0%} on the page; {different} decided differently. "
-        f"{firmware.in_words()}."
     )
+    stored = np.isin(list(labels), replayed.stored(learner))
+    farthest = math.inf if firmware.farthest is None else math.sqrt(firmware.farthest)
+    unknown_board = _count_unknown(firmware.quantise(X), stored, farthest)
+    unknown_page = _count_unknown(page, np.full(len(takes), True), session.farthest_known())
+    if firmware.farthest is not None:
+        remark += (
+            f"“Unknown”: {unknown_board} on the board, which compares a take with T, {unknown_page} on the page, which "
+            "compares it with all others. "
+        )
+    remark += f"{firmware.in_words()}."
     files = {**firmware.files, "README.md": f"{firmware.files['README.md']}\n## Features\n\n{remark}\n"}
     firmware = replace(firmware, files=files)
-    return SessionProject(firmware, len(model), on_board, on_page, different, remark, model)
+    return SessionProject(
+        firmware, len(model), on_board, on_page, different, unknown_board, unknown_page, remark, model
+    )
+
+
+def _count_unknown(X: NDArray[np.float32], stored: NDArray[np.bool_], limit: float) -> int:
+    """Number of takes X (n, d) that are further than the limit from all other stored ones, mask (n,)."""
+    return int(np.sum(distances_between(X)[:, stored].min(axis=1, initial=np.inf) > limit))
 
 
 def _front_end_in_words(session: LiveSession, front_end: str) -> str:

@@ -92,13 +92,14 @@ def measure_speakers(
     settings: LiveSettings | None = None,
     most_speakers: int = SPEAKERS,
     noise: float | None = None,
+    people: Sequence[str] | None = None,
     progress: Progress = silent,
 ) -> ExtractorComparison:
     """Compare extractors: train on `shots` takes of each of `classes` words of a speaker, test on the other takes.
 
     Words and takes are drawn `draws` times per speaker, equally for all extractors, with the kNN of a live session.
     Each draw is also tested on the takes of the same words by another speaker, a different one each time. At most
-    `most_speakers` speakers are used. Returns an `ExtractorComparison`.
+    `most_speakers` speakers are used, with `people` only those named. Returns an `ExtractorComparison`.
 
     With `noise`, the takes of a speaker are first laid into a stream with noise of that level (`lay_out`), and page and
     board hear the same parts of it.
@@ -116,7 +117,8 @@ def measure_speakers(
         raise DataError(f"{printable(str(folder))!r} holds images; give a folder of recorded words")
     trial = ExtractorComparison(shots, classes, draws, seed)
     voices = {}
-    for number, (speaker, words) in enumerate(_enough(find_speakers(source), trial, most_speakers).items()):
+    named = {s: words for s, words in find_speakers(source).items() if people is None or s in people}
+    for number, (speaker, words) in enumerate(_enough(named, trial, most_speakers).items()):
         takes = _open(words, trial)
         plans = _plans(takes, trial, np.random.default_rng([seed, number]))
         if plans:

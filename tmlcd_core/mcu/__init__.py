@@ -5,6 +5,7 @@ The export is imported on first use, since the budget alone needs no learner.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from tmlcd_core.mcu.accuracy import Accuracy, accuracy_of, recorded
@@ -27,7 +28,9 @@ from tmlcd_core.mcu.budget import (
 from tmlcd_core.mcu.timing import CASES, MEASURED, Case, Instructions, TimeRow, count_instructions, time_rows
 
 if TYPE_CHECKING:
-    from tmlcd_core.mcu.export import CANNOT_EXPORT, Firmware, export_firmware
+    from tmlcd_core.mcu.export import export_firmware
+    from tmlcd_core.mcu.exportable import CANNOT_EXPORT
+    from tmlcd_core.mcu.firmware import Firmware
 
 __all__ = [
     "BOARDS",
@@ -66,8 +69,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("CANNOT_EXPORT", "Firmware", "export_firmware"):
+    modules = {"CANNOT_EXPORT": "exportable", "Firmware": "firmware", "export_firmware": "export"}
+    if name not in modules:
         raise AttributeError(f"module 'tmlcd_core.mcu' has no attribute {name!r}")
-    from tmlcd_core.mcu import export
-
-    return getattr(export, name)
+    return getattr(importlib.import_module(f"tmlcd_core.mcu.{modules[name]}"), name)

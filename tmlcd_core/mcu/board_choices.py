@@ -64,9 +64,9 @@ class VoiceAccuracy:
     def how(self) -> str:
         """What was measured, for a footnote to all front ends."""
         return (
-            f"{self.words} words, {self.shots} take each, {self.speakers} speakers of AudioMNIST, as the board hears "
-            "them in the noise of a common microphone; for clips, the page's extractor on seconds that Python cut "
-            "at the word"
+            f"{self.words} words, {self.shots} take each, {self.speakers} speakers of AudioMNIST, on whom no front end "
+            "was tuned, as the board hears them in the noise of a common microphone; for clips, the page's extractor "
+            "on seconds that Python cut at the word"
         )
 
 

@@ -18,10 +18,9 @@ from tmlcd_core.validation import one_of
 if TYPE_CHECKING:
     from tmlcd_core.datasets import Dataset, Pack
     from tmlcd_core.features import Extractor
-    from tmlcd_core.learners import HybridTinyKNN
-    from tmlcd_core.mcu.export import Firmware
+    from tmlcd_core.mcu.firmware import Firmware
 
-Labelled = tuple[NDArray[np.float32], NDArray]  # clips (n, sample_rate) and their labels (n,)
+Labelled = tuple[Any, NDArray]  # clips (n, sample_rate), or recordings of int16 at 16 kHz, and their labels (n,)
 
 WORDS = ("yes", "no")
 EXPORTED = ("hybrid", "cit", "active", "tandem")
@@ -32,13 +31,13 @@ PACKED = FirmwareConfiguration()  # the pack's features: 22,050 Hz, n_fft = hop 
 
 @dataclass(frozen=True)
 class Example:
-    """Example learner: a Hybrid Tiny kNN, the extractor of its features, words that may appear later, and its source.
+    """Example learner, the extractor or front end of its features, words that may appear later, and its source.
 
-    `check` are clips (n, sample_rate) and their labels (n,) for the project's `stream.bin`; None if there are none.
+    `check` are samples and their labels (n,) for the project's `stream.bin`; None if there are none.
     """
 
-    model: HybridTinyKNN
-    extractor: Extractor
+    model: Any
+    extractor: Extractor | str
     later: tuple[str, ...]
     about: str
     check: Labelled | None
@@ -49,6 +48,8 @@ def fit_example(configuration: FirmwareConfiguration, progress: Progress = silen
     from tmlcd_core.datasets import load_pack
 
     c = configuration
+    if c.front_end != "clip":
+        return _heard(c)
     if (c.sample_rate, c.n_fft, c.hop, c.filters) == (PACKED.sample_rate, PACKED.n_fft, PACKED.hop, PACKED.filters):
         try:
             return _from_pack(c, load_pack())
@@ -132,7 +133,7 @@ def _from_pack(c: FirmwareConfiguration, pack: Pack) -> Example:
 
     data = pack.data
     rows = np.concatenate([np.flatnonzero(data.y == word)[: pack.train] for word in pack.words])
-    model = fit_in_turns(data.X[rows], data.y[rows], c.samples)
+    model = fit_in_turns(data.X[rows], data.y[rows], c.samples, c.learner)
     about = f"the ready-made pack: {', '.join(pack.words)}, {pack.train} clips each"
     heard = [(load_clip(file, c.sample_rate), word) for word, files in pack.clips.items() for file in files]
     check = (np.stack([clip for clip, _ in heard]), np.array([word for _, word in heard])) if heard else None
@@ -151,6 +152,21 @@ def _spoken(c: FirmwareConfiguration, progress: Progress) -> Example:
         clips = [make_clip(clip, SAMPLE_RATE, c.sample_rate) for clip in source.media(WORDS[0], range(16))]
         extractor = replace(extractor, filters=select_filters(np.stack(clips), c.filters, extractor=extractor))
     data = load(source, WORDS, CLIPS, extractor, progress=progress)
-    model = fit_in_turns(data.X, data.y, c.samples)
+    model = fit_in_turns(data.X, data.y, c.samples, c.learner)
     about = f"words spoken by eSpeak NG: {', '.join(WORDS)}, {CLIPS} clips each"
     return Example(model, extractor, (), about, clips_of(data, c.sample_rate))
+
+
+def _heard(c: FirmwareConfiguration) -> Example:
+    """The clips of the ready-made pack as a front end hears them in a stream."""
+    from tmlcd_core.datasets import load_pack
+    from tmlcd_core.features.voice import open_take
+    from tmlcd_core.mcu.front_ends import FRONT_ENDS
+    from tmlcd_core.mcu.sound import as_int16
+
+    clips = load_pack().clips
+    takes = [open_take(file) for files in clips.values() for file in files]
+    y = np.array([word for word, files in clips.items() for _ in files])
+    model = fit_in_turns(FRONT_ENDS[c.front_end].hear_takes(takes), y, c.samples, c.learner)
+    about = f"the clips of the ready-made pack: {', '.join(clips)}, {len(takes)} in all"
+    return Example(model, c.front_end, (), about, ([as_int16(take.samples) for take in takes], y))

@@ -144,6 +144,12 @@ def picture_of(
     )
 
 
+def picture_of_experiment(experiment: Experiment, stream: Stream, traces: Mapping[str, Trace]) -> Picture | None:
+    """Return the picture of a run of an experiment, whose learners may be objects; see `picture_of`."""
+    learners = {name: experiment.learner(name, stream.scenario) for name in traces}
+    return picture_of(stream, traces, {name: getattr(one, "get_params", dict)() for name, one in learners.items()})
+
+
 def changes_in_words(scenario: Scenario) -> tuple[str, ...]:
     """Return what happened at each change of a scenario, in the past tense.
 

@@ -179,6 +179,16 @@ def best_in_words(choices: Sequence[BoardChoice]) -> str:
     )
 
 
+def page_and_chip(choices: Sequence[BoardChoice]) -> str:
+    """Return the accuracies of page and chip on the same sound, and the predictions that differ, by front end."""
+    heard = {c.title: c.accuracy for c in choices if c.accuracy.different}
+    return "; ".join(
+        f"{title}: {a.page_same:.1%} and {a.same_voice:.1%}, with another voice {a.page_other:.1%} and "
+        f"{a.other_voice:.1%}, {a.different:,} predictions differ"
+        for title, a in heard.items()
+    )
+
+
 def fit_table(fits: Sequence[Fit]) -> dict[str, list[str]]:
     """Return one row per board: whether the configuration fits, and the largest |T| that does."""
     return {

@@ -18,7 +18,7 @@ from tmlcd_core.experiments.runs import LearnerRun, Run
 from tmlcd_core.features.voice import Take, open_take
 from tmlcd_core.learners.trace import Trace
 from tmlcd_core.optional_packages import require
-from tmlcd_core.viz.lab import picture_of, run_of
+from tmlcd_core.viz.lab import picture_of_experiment, run_of
 from tmlcd_core.viz.matplotlib_figures import timeline
 from tmlcd_core.viz.player import Panel, PlayerRun, player_script, player_style
 from tmlcd_core.viz.recorder import REMEMBERED, recorder_script, recorder_style, sent_take
@@ -166,9 +166,8 @@ def experiment_widget(experiment: Experiment, **options: Any) -> Any:
     run = experiment.run_stream(stream)
     traces = {name: one.trace for name, one in run.learners.items() if one.trace is not None}
     tested = [name for name, one in run.learners.items() if one.has_test]
-    settings = {name: experiment.learner_settings(name, stream.scenario) for name in traces}
     threshold = float(dict(experiment.settings).get("threshold", 25.0))
-    picture = picture_of(stream, traces, settings)
+    picture = picture_of_experiment(experiment, stream, traces)
     in_bytes = experiment.max_bytes is not None
     return player_widget(run_of(", ".join(run.names), stream, traces, threshold, tested, picture, in_bytes), **options)
 

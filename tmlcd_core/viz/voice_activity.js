@@ -3,7 +3,7 @@
 // The room is the level of the last seconds without a word; it is learned in the first second and follows later.
 // A word begins a few decibels above the louder part of the room and ends with a pause. A sound without a pause is no
 // word (a tone, music, people talking): it becomes part of the room. In a room that is nearly as loud as the words
-// nothing begins. The server has the last word: it looks for the word in each take again.
+// nothing begins, nor with a sound much softer than the last words (another person). The server has the last word: it looks for the word in each take again.
 
 const FRAME = 0.01; // s of a frame
 const RUMBLE = 200; // Hz: lower frequencies are ignored (hum, steps, constant offset)
@@ -24,10 +24,13 @@ const LONGEST = 150; // frames of a word; longer sounds are no words
 const LOUD_ROOM = 0.5; // of the level of words (-6 dB): a room above this is too loud
 const LOUD_WORD = 0.08; // of full scale: assumed level of words before the first one
 const REMEMBERED = 5; // words whose level is remembered
+const SOFTEST = 0.3; // of the loudest of them (-10 dB): lowest level of the next word …
+const KEPT = 300; // … for so many frames; then this level
+const RELAX = 0.9931; // falls by this factor with each frame (6 dB a second), so that one may move away
 
 class VoiceActivity {
   constructor() {
-    this.words = [LOUD_WORD]; // levels of the last words
+    this.words = []; // levels of the last words
     this.reset();
   }
 
@@ -36,7 +39,8 @@ class VoiceActivity {
     this.last = this.once = this.twice = 0; // last sample: raw, and after each high-pass
     this.powers = []; // power of the last frames
     this.room = []; // level of the last frames without a word
-    this.heard = 0; // frames so far
+    this.heard = 0; // frames so far …
+    this.wordAt = 0; // … at the end of the last word
     this.now = 0; // level of the last frame
     this.calm = 0; // frames below the threshold since the last sound, up to CALM
     this.learned = false; // the room is known
@@ -79,6 +83,7 @@ class VoiceActivity {
     if (spoken < SHORTEST) return "click";
     this.words.push(Math.sqrt(word.reduce((sum, value) => sum + value * value, 0) / word.length));
     if (this.words.length > REMEMBERED) this.words.shift();
+    this.wordAt = this.heard;
     return "end";
   }
 
@@ -104,7 +109,13 @@ class VoiceActivity {
   }
 
   get threshold() {
-    return Math.max(FAINT, ABOVE_SOFT * this.quantile(0.2), ABOVE_LOUD * this.quantile(0.8));
+    const faint = Math.max(FAINT, this.softest);
+    return Math.max(faint, ABOVE_SOFT * this.quantile(0.2), ABOVE_LOUD * this.quantile(0.8));
+  }
+
+  get softest() {
+    const waited = Math.max(0, this.heard - this.wordAt - KEPT);
+    return SOFTEST * Math.max(0, ...this.words) * RELAX ** waited;
   }
 
   get roomLevel() {
@@ -113,7 +124,7 @@ class VoiceActivity {
 
   get tooLoud() {
     const sorted = this.words.slice().sort((a, b) => a - b);
-    return this.roomLevel > LOUD_ROOM * sorted[Math.floor(sorted.length / 2)];
+    return this.roomLevel > LOUD_ROOM * (sorted[Math.floor(sorted.length / 2)] ?? LOUD_WORD);
   }
 
   // Level of a frame without its low frequencies, smoothed over SMOOTH frames.

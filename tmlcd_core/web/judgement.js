@@ -34,13 +34,13 @@ export function judge(correct, alarms, changes, ends) {
     const level = RECOVERED * (hits / (change - before));
     const fell = first(curve, change, stop, (value) => value < level);
     const back = fell === null ? null : first(curve, Math.max(fell, alone), stop, (value) => value >= level);
-    return { change, stop, alone, delay: found.length ? found[0] - change : null, fell, back };
+    return { change, end, stop, alone, delay: found.length ? found[0] - change : null, fell, back };
   });
   return { alarms, wrong: alarms.filter((alarm) => !justified.has(alarm)), outcomes };
 }
 
 // The judgement of the run up to and including `sample`.
-function until({ alarms, wrong, outcomes }, sample) {
+export function until({ alarms, wrong, outcomes }, sample) {
   const known = (value) => (value !== null && value <= sample ? value : null);
   const upTo = (samples) => samples.filter((one) => one <= sample);
   return {
@@ -56,7 +56,7 @@ function until({ alarms, wrong, outcomes }, sample) {
   };
 }
 
-function eventsOf({ alarms, outcomes }) {
+export function eventsOf({ alarms, outcomes }) {
   const found = new Set([0, ...alarms]);
   for (const one of outcomes) for (const sample of [one.change, one.fell, one.back, one.alone, one.stop - 1]) found.add(sample);
   const last = outcomes.length ? outcomes.at(-1).stop : Infinity;

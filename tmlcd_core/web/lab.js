@@ -3,7 +3,7 @@
 import { bytes, json, makePool } from "./data.js";
 import { compile, hasTest, Learner, sampleBytes } from "./learners.js";
 import { find, say, whole } from "./page.js";
-import { playerRun, unpack } from "./player_run.js";
+import { playerRun } from "./player_run.js";
 import { main as showPlayer } from "./player.js";
 import { AFFECTS, compose } from "./stream.js";
 
@@ -117,7 +117,7 @@ async function run(mine) {
   const title = pool.recorded ? page.title : `${page.drifts[experiment.drift]} (${stream.scenario.classes.join(", ")})`;
   const looks = experiment.learners.map((name) => page.looks[name]);
   const threshold = experiment.settings.threshold;
-  show(playerRun(page.template, looks, traces, stream, { title, threshold, hints: page.hints, digest: `live ${mine}` }));
+  show(playerRun(page.template, looks, traces, stream, { title, threshold, hints: page.hints, digest: `live ${mine}`, classLooks: page.class_looks }));
   find("title").textContent = title;
   find("command").textContent = command();
   const samples = whole(stream.labels.length - stream.initial);
@@ -128,7 +128,6 @@ async function run(mine) {
 
 async function start() {
   const recorded = await bytes(find("run").textContent);
-  page.template = unpack(await bytes(find("template").textContent));
   show(recorded);
   if (!page.live) return say(page.reason);
   if (typeof WebAssembly !== "object") return say("This browser has no WebAssembly: the run above can be played, the sliders cannot compute another one.", true);

@@ -23,8 +23,9 @@ from tmlcd_core.streams.recordings import Recording
 from tmlcd_core.streams.scenario import NO_EFFECT, Origin, Scenario
 from tmlcd_core.streams.stream import Stream
 from tmlcd_core.viz import player
-from tmlcd_core.viz.lab import run_of
+from tmlcd_core.viz.lab import MOST_CLASSES, picture_of_experiment, run_of
 from tmlcd_core.viz.palette import styles
+from tmlcd_core.viz.picture import look
 from tmlcd_core.web.one_file import bundle, modules_of, one_file, style_sheet
 
 LIVE = (
@@ -35,7 +36,7 @@ OFFERED = ("cit", "active", "hybrid", "static", "incremental", "tandem")  # besi
 SETTINGS = ("threshold", "batch", "warmup", "k", "weights", "condense", "max_size", "window")
 PLAIN = ("class-change", "class-added", "class-removed", "labels-swapped", "recurring", "none")  # need no effect
 NOISY = ("noise", "several")
-MODULES = ("page", "draws", "stream", "judgement", "data", "learners", "player_run", "lab")
+MODULES = ("page", "draws", "stream", "judgement", "story", "membership", "data", "learners", "player_run", "lab")
 MOST_MB = 12  # of features in a page
 THRESHOLD = 25.0
 HINTS = {
@@ -92,11 +93,13 @@ def lab_page(
         "looks": {name: {"key": name} | vars(look) for name, look in styles(offered).items()},
         "drifts": {name: kind.title for name, kind in DRIFTS.items()},
         "hints": HINTS,
+        "class_looks": [look(number, "") for number in range(MOST_CLASSES)],
     }
-    shown = run_of(title, stream, traces, threshold, tested)
+    picture = picture_of_experiment(experiment, stream, traces) if stream.X.shape[1] == 2 else None
+    shown = run_of(title, stream, traces, threshold, tested, picture)
+    page["template"] = shown.payload()[0] | {"story": [], "moments": [], "so_far": [], "learners": [], "picture": None}
     blobs = {
         "run": shown.pack(start=shown.length - 1),
-        "template": shown.pack(),
         "learners": module("learners"),
         "tandem": module("tandem"),
         "features": data.body,

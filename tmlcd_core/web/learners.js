@@ -1,5 +1,7 @@
 // The learners of the C core, compiled to WebAssembly, on a composed stream.
 
+import { Membership } from "./membership.js";
+
 const BLOCK = 64; // samples per call, as in learners.c
 const MOST_SAMPLES = 65_535; // in T
 const MOST_CLASSES = 64;
@@ -102,18 +104,25 @@ export class Learner {
     const trace = {
       classes, predictions: new Int32Array(n), correct: new Uint8Array(n), sizes: new Float32Array(n),
       statistic: new Float64Array(n), detections: [], changePoints: [],
+      membership: this.kind === "tandem" ? null : this.#firstMembers(stream, codes),
+      vote: { k: typeof settings.k === "number" ? settings.k : 0, by_distance: settings.weights === "distance" },
     };
     for (let from = 0; from < n; from += BLOCK) {
       const count = Math.min(BLOCK, n - from);
       fill(initial + from, count);
-      core.tml_run(count);
+      for (let done = 0; done < count; ) {
+        done = core.tml_run(done, count);
+        if (this.kind === "active") this.#replaceMembers(trace.membership, from + done - 1, done - 1);
+      }
       if (this.kind === "tandem" && core.tml_failed()) throw this.#tooSmall(features, first.length + 1);
       const { buffer } = core.memory;
       trace.predictions.set(new Int32Array(buffer, core.tml_predictions(), count), from);
       trace.sizes.set(new Uint32Array(buffer, core.tml_sizes(), count), from);
       trace.statistic.set(new Float64Array(buffer, core.tml_statistics(), count), from);
       new Uint32Array(buffer, core.tml_changes(), count).forEach((time, i) => {
-        trace.correct[from + i] = trace.predictions[from + i] === codes.get(labels[initial + from + i]) ? 1 : 0;
+        const code = codes.get(labels[initial + from + i]);
+        trace.correct[from + i] = trace.predictions[from + i] === code ? 1 : 0;
+        this.#followMembers(trace, from + i, code);
         if (!time) return;
         trace.detections.push(from + i);
         trace.changePoints.push(time - 1);
@@ -121,6 +130,34 @@ export class Learner {
       yield from + count;
     }
     this.trace = trace;
+  }
+
+  // The first T: samples of the initial training set, in its order.
+  #firstMembers({ labels, rows, initial }, codes) {
+    const { core } = this;
+    const found = new Membership(labels.length - initial);
+    for (let i = 0, j = 0; i < core.tml_stored(); i++, j++) {
+      const row = new Float32Array(core.memory.buffer, core.tml_stored_row(i), rows[0].length);
+      const isIt = (place) => codes.get(labels[place]) === core.tml_stored_label(i) && row.every((value, f) => value === rows[place][f]);
+      while (!isIt(j)) j++;
+      found.add(-1 - j, core.tml_stored_label(i), -1);
+    }
+    return found;
+  }
+
+  // Active's T after an alarm at `time`, if it was replaced: then all of it is from after the change.
+  #replaceMembers(members, time, place) {
+    const { core } = this;
+    const change = new Uint32Array(core.memory.buffer, core.tml_changes(), BLOCK)[place];
+    if (!change || core.tml_stored_time(0) < change) return;
+    members.shrink(0, time);
+    for (let i = 0; i < core.tml_stored(); i++) members.add(core.tml_stored_time(i) - 1, core.tml_stored_label(i), time);
+  }
+
+  #followMembers({ membership, correct, sizes }, time, code) {
+    if (!["cit", "hybrid", "incremental"].includes(this.kind)) return;
+    if (this.kind === "incremental" || !correct[time]) membership.add(time, code, time);
+    membership.shrink(sizes[time], time);
   }
 
   // Learn the initial samples: T, condensed and cut to its bound.

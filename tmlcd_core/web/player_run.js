@@ -1,13 +1,11 @@
 // A run computed in the page as data of the player: the header of a run made by Python, with other curves.
 
 import { accuracyCurve, judge, soFar } from "./judgement.js";
+import { planePicture } from "./membership.js";
+import { changeTexts, momentsOf, storyOf } from "./story.js";
 
 const HIGHEST = 4; // maximum of the axis of g, in units of h
-
-export function unpack(bytes) {
-  const size = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-  return JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
-}
+const TYPES = { f4: Float32Array, i4: Int32Array, u1: Uint8Array };
 
 function pack(header, arrays) {
   const text = new TextEncoder().encode(JSON.stringify(header));
@@ -22,12 +20,12 @@ function pack(header, arrays) {
 }
 
 // `looks` has name, short, colour and dash of each learner; `template` is the header of a run of the same panels.
-export function playerRun(template, looks, traces, stream, { title, threshold, hints, digest }) {
+export function playerRun(template, looks, traces, stream, { title, threshold, hints, digest, classLooks }) {
   const length = stream.labels.length - stream.initial;
   const arrays = [];
   let end = 0;
   const put = (values, type) => {
-    const array = type === "f4" ? Float32Array.from(values) : Uint8Array.from(values);
+    const array = TYPES[type].from(values);
     arrays.push({ offset: end, values: array });
     const found = { type, offset: end, size: array.length };
     end += array.byteLength + (-array.byteLength & 3);
@@ -51,16 +49,21 @@ export function playerRun(template, looks, traces, stream, { title, threshold, h
     alternative: null,
   }));
   const judged = traces.map((trace) => judge(trace.correct, trace.detections, stream.changes, stream.ends));
+  const texts = stream.scenario ? changeTexts(stream.scenario) : [];
+  const dropped = traces.map(({ membership, detections }) => new Map(membership ? detections.map((at) => [at, membership.dropped(at)]) : []));
   const learners = traces.map((trace, l) => ({
     ...looks[l],
     alarms: tested[l] ? trace.detections : null,
     change_points: trace.changePoints,
-    dropped: {},
+    dropped: trace.detections.map((at) => dropped[l].get(at) ?? []),
     correct: put(trace.correct, "u1"),
   }));
   const header = {
     ...template, title, length, alt: title, digest, panels, learners,
-    changes: stream.changes, ends: stream.ends, change_texts: [], story: [], moments: [], picture: null,
+    changes: stream.changes, ends: stream.ends, change_texts: texts,
+    story: storyOf(judged, tested, texts, dropped),
+    moments: momentsOf(judged, texts),
+    picture: planePicture(stream, traces, classLooks, put),
     so_far: soFar(judged, tested, stream.scenario ? stream.changes : null, hints),
   };
   return pack(header, arrays);

@@ -53,7 +53,7 @@ function namesOf(scenario) {
   return unique(found);
 }
 
-const changesOf = (scenario) => unique(scenario.drifts.map((drift) => drift.at)).sort((a, b) => a - b);
+export const changesOf = (scenario) => unique(scenario.drifts.map((drift) => drift.at)).sort((a, b) => a - b);
 const endsOf = (scenario) => changesOf(scenario).map((at) =>
   Math.max(...scenario.drifts.filter((drift) => drift.at === at).map((drift) => drift.at + drift.over)));
 
@@ -128,7 +128,7 @@ function applyDrift(drift, concepts) {
   return concept;
 }
 
-function conceptsOf(scenario) {
+export function conceptsOf(scenario) {
   const concepts = [new Map(scenario.classes.map((name) => [name, origin(name)]))];
   for (const drift of scenario.drifts) concepts.push(applyDrift(drift, concepts));
   return concepts;

@@ -18,6 +18,7 @@ PRESETS = {
 CLIP, VECTOR = "clip", "vectors"
 INPUTS = {
     CLIP: "Clips, the paper's filter",
+    "filter": "Words, the paper's filter",
     "word": "Words, cepstra",
     "speech": "Words, speech network",
     VECTOR: "Vectors",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import wave
 from dataclasses import dataclass
 from hashlib import sha256
@@ -74,6 +75,12 @@ class Take:
     def seconds(self) -> float:
         """Length of the recording in seconds."""
         return len(self.samples) / VOICE_RATE
+
+    @property
+    def level(self) -> float:
+        """Level of the word (root mean square) in decibels of full scale, at least -90."""
+        word = self.samples[round(self.start * VOICE_RATE) : round(self.stop * VOICE_RATE)]
+        return 10 * math.log10(max(float(np.mean(word.astype(np.float64) ** 2)), 1e-9))
 
     def wav(self) -> bytes:
         """Return the recording as a 16-bit WAV file; `open_take` restores the same take from it."""

@@ -62,10 +62,11 @@ static double largest_sum(void)
     return best;
 }
 
-/* Test-then-train on `count` samples of the block; a label of -1 is unknown. */
-void EXPORT(tml_run)(uint32_t count)
+/* Test-then-train on the samples `from` … `to` of the block; a label of -1 is unknown. Returns the first sample that was
+ * not taken: Active stops after an alarm, so that the page can look at its new T. */
+uint32_t EXPORT(tml_run)(uint32_t from, uint32_t to)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = from; i < to; i++) {
         int warming = test.warmup > 0;
         int tested = tml_current.learner >= TML_HYBRID; /* Hybrid, Active, Tandem */
         tml_step step = tml_observe(&rows[i * TML_FEATURES], label[i]);
@@ -73,5 +74,9 @@ void EXPORT(tml_run)(uint32_t count)
         size[i] = step.size;
         change[i] = step.change;
         statistic[i] = !tested || warming ? __builtin_nan("") : step.alarm ? largest_sum() : test.statistic;
+        if (step.alarm && tml_current.learner == TML_ACTIVE) {
+            return i + 1;
+        }
     }
+    return to;
 }

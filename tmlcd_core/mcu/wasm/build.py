@@ -16,15 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tmlcd_core.learners.tandem_kernels import EXPERTS
-from tmlcd_core.mcu.export import (
-    FRONT_END_CODES,
-    GAP_TOLERANCE,
-    LAYOUT_CODES,
-    STORE_CODES,
-    _array,
-    _candidates,
-)
+from tmlcd_core.mcu.c_literals import c_array
 from tmlcd_core.mcu.front_ends import FRONT_ENDS, LISTENING, SHARED_SOURCES
+from tmlcd_core.mcu.generated_c import FRONT_END_CODES, GAP_TOLERANCE, LAYOUT_CODES, STORE_CODES, candidates
 from tmlcd_core.mcu.link import LEARNER_CODES
 
 HERE = Path(__file__).parent
@@ -61,7 +55,7 @@ def configuration(name: str) -> str:
         "TML_THRESHOLD": "25.0",
         "TML_BATCH": 50,
         "TML_WARMUP": 100,
-        "TML_CANDIDATES": len(_candidates()),
+        "TML_CANDIDATES": len(candidates()),
         "TML_GAP": (0.03 - GAP_TOLERANCE).hex(),
         "TML_DOWN": 1,
         "TML_LOGARITHM": 0.5,
@@ -105,10 +99,10 @@ def configuration(name: str) -> str:
 
 def constants(name: str) -> str:
     """Return the text of model.c of a module: the candidate accuracies, and the tables of its front end."""
-    grid = ",\n".join(float(value).hex() for value in _candidates())
+    grid = ",\n".join(float(value).hex() for value in candidates())
     parts = [f'#include "model.h"\nconst double tml_candidates[TML_CANDIDATES] = {{\n{grid}\n}};\n']
     if name in FRONT_ENDS:
-        parts += [_array(t.declaration, t.values, t.floating) for t in FRONT_ENDS[name].tables()]
+        parts += [c_array(t.declaration, t.values, t.floating) for t in FRONT_ENDS[name].tables()]
     return "\n".join(parts)
 
 

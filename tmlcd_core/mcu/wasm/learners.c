@@ -101,3 +101,9 @@ void EXPORT(tml_fit)(uint32_t condense, uint32_t bound, uint32_t evenly)
     tml_cusum_reset(&test, tml_current.warmup);
     now = 0;
 }
+
+/* T: its size; features, code of the class and time of the i-th oldest sample. */
+uint32_t EXPORT(tml_stored)(void) { return store.size; }
+const float *EXPORT(tml_stored_row)(uint32_t i) { return tml_row(&store, tml_place(&store, i)); }
+uint32_t EXPORT(tml_stored_label)(uint32_t i) { return store.label[tml_place(&store, i)]; }
+uint32_t EXPORT(tml_stored_time)(uint32_t i) { return store.time[tml_place(&store, i)]; }

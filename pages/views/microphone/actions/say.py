@@ -3,22 +3,27 @@
 from pages.views.microphone.tab_state import TabState
 from tmlcd_core.features.voice import Take
 from tmlcd_core.live.drifts import sound_changes
+from tmlcd_core.live.unknown import is_softer
 
 
 def answer_take(tab: TabState, take: Take, word: str = "", asked: str = "") -> None:
     """Answer one take, and judge the answer if its word is known; TmlcdError if the session refuses it.
 
     The word is `word` if it is certain. Otherwise it is the word that the page asked for (`asked`, or the one on the
-    screen), unless the answer is "unknown" while the sound of the words has not changed: then it was a noise or another
-    word, which must not be learned. An earlier answer that was not judged is removed: nothing was learned from it.
+    screen), unless the answer is "unknown" or the take much softer than the last ones while the sound of the words has
+    not changed: then it was a noise, another word or another person, which must not be learned. An earlier answer that
+    was not judged is removed: nothing was learned from it.
     """
     with tab.exclusive() as session:
         discard(tab)
+        soft = is_softer(take, [session.takes[name] for name in session.labels()])
         given = session.say(take)
         tab.say.show(given)
         tab.handle.mark_changed()
-        if not word and tab.say.prompting and (not given.unknown or sound_changes(session)):
+        if not word and tab.say.prompting and (sound_changes(session) or not (given.unknown or soft)):
             word = asked or tab.say.prompted
+        elif not word and tab.say.prompting and soft and not given.unknown:
+            tab.messages.info("Much softer than the last words: nothing was learned. Select the word if it was you.")
         if word:
             judge(tab, word)
 
