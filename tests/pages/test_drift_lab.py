@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shell import computation
 from pages.shell.url_widgets import WORD_JOINER, as_text
-from pages.views.drift_lab import toolbar
+from pages.views.drift_lab import repeat, toolbar
 from pages.views.drift_lab import upload as upload_module
 from pages.views.drift_lab.repeat import JOB, RUNS, TOGGLE, Job
 from pages.views.drift_lab.runs import GOOD
@@ -520,7 +520,8 @@ def test_a_short_run_goes_on_beside_a_long_computation_in_another_tab(elsewhere,
     assert not at.error and "seed=5)" in code(at)
 
 
-def test_twenty_runs_wait_for_a_long_computation_in_another_tab(elsewhere):
+def test_twenty_runs_wait_for_a_long_computation_in_another_tab(elsewhere, monkeypatch):
+    monkeypatch.setattr(repeat, "SPELL", 0.0)  # s: one step per run of the page
     at = lab(per_class="100", train="20", learners="Condensing-in-Time")
     at.session_state["bands"] = "true"
     at.run()
@@ -699,6 +700,7 @@ def test_a_drift_that_was_asked_for_and_taken_back_does_not_return(button):
 
 def test_cancelling_twenty_runs_goes_back_to_one_whatever_ends_the_run_of_the_page(monkeypatch):
     """Streamlit may end a run at any access of its state: what was cancelled stays so in the next run."""
+    monkeypatch.setattr(repeat, "SPELL", 0.0)  # s: one step per run of the page
     at = lab(per_class="60", train="20", learners="hybrid", bands="true")
     slot = at.session_state[JOB].steps
     assert not at.exception and slot._place.running()

@@ -16,7 +16,6 @@ from tests.pages.test_app_browser import (  # noqa: F401
     paused,
     pixels,
     row,
-    server,
     settle,
     visit,
     with_player,
@@ -31,6 +30,28 @@ if shutil.which("chromium") is None:
     pytest.skip("*** NO CHROMIUM: the browser tests are skipped ***", allow_module_level=True)
 
 QUICK = "drift-lab?data=Points+in+the+plane&per_class=150&train=20"
+ENDLESS = """
+import time
+from tmlcd_core.learners import CondensingInTime, LearnerEntry, register_learner
+from tmlcd_core.progress import report_step
+
+class Endless(CondensingInTime):
+    def run(self, X, y=None):
+        while len(self.classes_) > 2:
+            report_step(0, 1, "samples")
+            time.sleep(0.01)
+        return super().run(X, y)
+
+register_learner(LearnerEntry("endless", "never ends with three classes", Endless, in_lab=True))
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """The app with a learner that never ends."""
+    (plugin := tmp_path_factory.mktemp("plugin") / "endless.py").write_text(ENDLESS)
+    with serve(options=["--", "--plugin", str(plugin)]) as address:
+        yield address
 
 
 def redrawn(page, digest):
@@ -124,18 +145,21 @@ def test_a_sound_and_its_neighbours_can_be_heard(server, visit):  # noqa: F811
 
 
 def test_twenty_runs_with_bands_and_a_cancel_that_works(server, visit):  # noqa: F811
-    page = with_player(visit, f"{server}/{QUICK}&per_class=1500&lambda=4")
+    page = with_player(visit, f"{server}/{QUICK}&per_class=1500&lambda=6&learners=incremental")
     digest = data(page, "digest")
     page.get_by_role("radio", name="20 runs").click()
-    page.get_by_text(re.compile(r"^Run [23]")).first.wait_for()
+    page.get_by_text(re.compile(r"^Run \d+ of 20")).first.wait_for()
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_role("button", name="Cancel").wait_for(state="detached")
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=WAIT)
     settle(page)
     page.wait_for_function("() => !location.search.includes('bands')")
     assert data(page, "digest") == digest
-    page = with_player(visit, f"{server}/{QUICK}&bands=true")
+    page = with_player(visit, f"{server}/{QUICK}")
     single = data(page, "digest")
+    page.get_by_role("radio", name="20 runs").click()
+    page.wait_for_url("**bands=true**")
     redrawn(page, single)
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=WAIT)
     page.get_by_text("Detailed results").click()
     page.locator("[data-testid=stDataFrame]").first.wait_for()
 
@@ -233,40 +257,21 @@ def test_undo_reset_and_a_drift_at_the_cursor(server, visit):  # noqa: F811
     page.wait_for_url(lambda url: Experiment.from_link(url) == Experiment.from_link("/drift-lab"))
 
 
-ENDLESS = """
-import time
-from tmlcd_core.learners import CondensingInTime, LearnerEntry, register_learner
-from tmlcd_core.progress import report_step
-
-class Endless(CondensingInTime):
-    def run(self, X, y=None):
-        while len(self.classes_) > 2:
-            report_step(0, 1, "samples")
-            time.sleep(0.01)
-        return super().run(X, y)
-
-register_learner(LearnerEntry("endless", "never ends with three classes", Endless, in_lab=True))
-"""
-
-
-def test_a_run_that_does_not_end_can_be_cancelled(visit, tmp_path):  # noqa: F811
-    (plugin := tmp_path / "endless.py").write_text(ENDLESS)
-    with serve(options=["--", "--plugin", str(plugin)]) as address:
-        page = with_player(visit, f"{address}/{QUICK}&learners=endless")
-        first = data(page, "digest")
-        for number in range(2):  # a second time too: nothing of the first run is in the way
-            move(page, "Classes (λ)")
-            page.wait_for_url("**lambda=3**")
-            page.get_by_role("button", name="Cancel").click()
-            page.wait_for_url(lambda url: "lambda" not in url)
-            expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
-            settle(page)
-            assert data(page, "digest") == first, number
-        page.goto(f"{address}/{QUICK}&learners=endless&lambda=4")  # no earlier run to go back to
+def test_a_run_that_does_not_end_can_be_cancelled(server, visit):  # noqa: F811
+    page = with_player(visit, f"{server}/{QUICK}&learners=endless")
+    first = data(page, "digest")
+    for number in range(2):  # a second time too: nothing of the first run is in the way
+        move(page, "Classes (λ)")
+        page.wait_for_url("**lambda=3**")
         page.get_by_role("button", name="Cancel").click()
-        page.wait_for_url(lambda url: "endless" not in url and "drift=labels-swapped" in url)
-        page.wait_for_selector(".player[data-time]")
-        page.context.close()  # before its server ends
+        page.wait_for_url(lambda url: "lambda" not in url)
+        expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=WAIT)
+        settle(page)
+        assert data(page, "digest") == first, number
+    page.goto(f"{server}/{QUICK}&learners=endless&lambda=4")  # no earlier run to go back to
+    page.get_by_role("button", name="Cancel").click()
+    page.wait_for_url(lambda url: "endless" not in url and "drift=labels-swapped" in url)
+    page.wait_for_selector(".player[data-time]")
 
 
 def test_the_picture_shows_t_and_its_samples(server, visit):  # noqa: F811

@@ -42,6 +42,10 @@ def choose(page, label, option):
 def test_a_drift_at_the_source_from_the_menu_to_the_link(server, visit):  # noqa: F811
     page = visit(f"{server}/features")
     charts(page, 8)
+    ranges = page.evaluate(
+        "() => [...document.querySelectorAll('.js-plotly-plot')].slice(1, 3).map(p => p._fullLayout.yaxis.range)"
+    )
+    assert ranges == [[0, 11025], [0, 11025]], "low frequencies are at the bottom of both pictures"
     expect(page.locator("audio")).to_have_count(1, timeout=WAIT)
     choose(page, "Compare with", "A drift at the source")
     page.wait_for_url("**beside=*")
@@ -58,15 +62,6 @@ def test_a_drift_at_the_source_from_the_menu_to_the_link(server, visit):  # noqa
     settle(page)
     after = page.get_by_text("distance between the two vectors").inner_text()
     expect(copied.get_by_text("distance between the two vectors")).to_have_text(after, timeout=WAIT)
-
-
-def test_low_frequencies_are_at_the_bottom_of_both_pictures(server, visit):  # noqa: F811
-    page = visit(f"{server}/features")
-    charts(page, 8)
-    ranges = page.evaluate(
-        "() => [...document.querySelectorAll('.js-plotly-plot')].slice(1, 3).map(p => p._fullLayout.yaxis.range)"
-    )
-    assert ranges == [[0, 11025], [0, 11025]]
 
 
 def test_uploads_of_a_picture_and_of_garbage(server, visit):  # noqa: F811

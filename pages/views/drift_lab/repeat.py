@@ -1,4 +1,4 @@
-"""Average of 20 runs: one learner per tick of a fragment; the visitor can cancel at any time."""
+"""Average of 20 runs: some learners per tick of a fragment; the visitor can cancel at any time."""
 
 import time
 from collections.abc import Iterator
@@ -17,7 +17,8 @@ from tmlcd_core.viz.lab import bands_of, spreads
 from tmlcd_core.viz.player import PlayerRun
 
 RUNS = 20  # as in the paper
-TICK = 0.1  # s between two steps
+TICK = 0.1  # s between two runs of the fragment
+SPELL = 0.4  # s of steps in a run of the fragment, at least one; another fragment waits so long
 JOB, DONE, FAILED, TOGGLE = "lab job", "lab bands", "lab failed", "bands"
 
 
@@ -107,12 +108,13 @@ def drop() -> None:
 
 
 def work(title: str, threshold: float) -> None:
-    """Run one step and show its progress."""
+    """Run steps for SPELL seconds and show their progress."""
     job: Job | None = st.session_state.get(JOB)
     if job is None:  # cancelled, failed or done: redraw the page without this fragment
         st.rerun()
     bar = st.progress(job.share, text=f"Run {min(len(job.runs) + 1, RUNS)} of {RUNS} …")
     shown = time.monotonic()
+    until = shown + SPELL
 
     def tell(done: int, total: int, what: str) -> None:
         nonlocal shown
@@ -123,6 +125,8 @@ def work(title: str, threshold: float) -> None:
     try:
         with job.steps.step():
             job.step(tell)
+            while time.monotonic() < until and len(job.runs) < RUNS:
+                job.step(tell)
     except Busy as fault:  # the next tick tries again
         bar.progress(job.share, text=as_text(f"{fault}."))
     except TmlcdError as fault:
