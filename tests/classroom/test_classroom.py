@@ -204,7 +204,7 @@ def test_students_have_a_microphone_and_scan_the_code(room):
         page.goto(f"{seen}/drift-lab")
         page.get_by_label("Data", exact=False).first.wait_for()
         page.get_by_role("combobox").first.click()
-        page.get_by_text("Upload a zip").wait_for()
+        page.get_by_text("Upload a zip").first.wait_for()
         assert page.get_by_text("Folder on this computer").count() == 0, "nobody reads the teacher's folders"
         page.get_by_text("Upload a zip").click()
         page.get_by_text("10MB").first.wait_for()
@@ -298,6 +298,6 @@ def test_type_is_large_charts_are_sharp_and_clicks_land(room):
         page.get_by_role("button", name="Open sidebar").or_(page.get_by_test_id("stExpandSidebarButton")).first.click()
         page.get_by_test_id("stSidebarNavLink").filter(has_text="Lessons").click()
         page.wait_for_url("**/lessons**")
-        page.get_by_text("Five minutes each").wait_for()
+        page.get_by_text("Five minutes each").first.wait_for()
         size = page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)")
         assert size == large["root"], "the view stays on the next page"

@@ -320,7 +320,7 @@ def test_the_point_at_the_cursor_and_the_word_at_a_change_keep_to_their_place(tm
     script.write_text(CROWDED)
     with serve(script) as address:
         page = with_player(visit, address)
-        page.locator(".player .legend").get_by_text("Hybrid Tiny kNN").wait_for()
+        page.locator(".player .legend").get_by_text("Hybrid Tiny kNN").first.wait_for()
         rows = page.locator("canvas.chart").evaluate(COLOURED)
         assert rows and max(rows) - min(rows) < 12, "a value below the chart is a point on its lower edge"
         with page.expect_download() as saved:
@@ -335,7 +335,7 @@ def test_the_point_at_the_cursor_and_the_word_at_a_change_keep_to_their_place(tm
 def test_a_new_threshold_changes_the_curves_and_keeps_the_place(server, visit):
     page = with_player(visit, f"{server}/inside-cusum")
     paused(page, 850)
-    page.get_by_text("After sample 850").wait_for()
+    page.get_by_text("After sample 850").first.wait_for()
     digest, picture = data(page, "digest"), pixels(page, 2)
     page.get_by_role("slider", name="Alarm level (h)").focus()
     page.keyboard.press("ArrowRight")
@@ -401,7 +401,7 @@ def test_back_and_forward_show_each_page_once_and_as_it_was_left(server, visit):
         page.wait_for_url(f"{server}/{address}")
         settle(page)
         if threshold:
-            page.locator(".st-key-h").get_by_text(threshold, exact=True).wait_for()
+            page.locator(".st-key-h").get_by_text(threshold, exact=True).first.wait_for()
 
     def menu(name):
         return page.locator("[data-testid=stSidebarNavLink]", has_text=name).click
@@ -428,12 +428,12 @@ def test_two_sessions_do_not_touch_each_other(server, visit):
     one, other = (with_player(visit, f"{server}/inside-cusum") for _ in range(2))
     digest = data(other, "digest")
     paused(one, 300)
-    one.get_by_text("After sample 300").wait_for()
+    one.get_by_text("After sample 300").first.wait_for()
     one.get_by_role("slider", name="Alarm level (h)").focus()
     one.keyboard.press("ArrowRight")
     one.wait_for_url("**h=26*")
     settle(one)
     other.get_by_role("button", name="One sample back").click()
-    other.get_by_text("After sample 848").wait_for()
+    other.get_by_text("After sample 848").first.wait_for()
     assert data(other, "digest") == digest
     assert data(one, "digest") != digest

@@ -231,7 +231,7 @@ def test_the_start_tells_its_story_and_its_address_holds_it(server, visit):  # n
     link = page.locator(".player .chip", has_text="Hybrid alarm").locator("a")
     link.click()
     page.wait_for_url("**/inside-cusum?**sample=799**")
-    page.get_by_text("After sample 799").wait_for()
+    page.get_by_text("After sample 799").first.wait_for()
 
 
 def test_undo_reset_and_a_drift_at_the_cursor(server, visit):  # noqa: F811

@@ -29,7 +29,7 @@ def test_a_student_takes_a_lesson_with_the_keyboard_alone(server, visit):  # noq
     option.focus()
     page.keyboard.press("Enter")
     page.wait_for_selector(".player[data-time]")
-    page.get_by_text("You predicted: Active").wait_for()
+    page.get_by_text("You predicted: Active").first.wait_for()
     assert "drift=labels-swapped" in page.url and "seed=1" in page.url, "the settings came through the wait"
     check = page.get_by_role("button", name="Check")
     check.focus()
@@ -42,14 +42,14 @@ def test_a_student_takes_a_lesson_with_the_keyboard_alone(server, visit):  # noq
     page.get_by_role("link", name="Next question").focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**step=2*drift=class-change*")
-    page.get_by_text("question 2 of 2").wait_for()
+    page.get_by_text("question 2 of 2").first.wait_for()
     page.get_by_role("button", name="I do not know").wait_for()
     settle(page)
     page.goto(f"{server}/lessons")
-    page.get_by_text("1 of 17 questions checked, 0 predicted right").wait_for()
+    page.get_by_text("1 of 17 questions checked, 0 predicted right").first.wait_for()
     page.get_by_role("link", name="Continue: Passive against active").wait_for()
     other = visit(f"{server}/lessons")
-    other.get_by_text("0 of 17 questions checked").wait_for()
+    other.get_by_text("0 of 17 questions checked").first.wait_for()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -72,16 +72,16 @@ def test_the_teacher_sees_how_the_class_predicts_while_it_does(visit, monkeypatc
     with serve() as classroom:
         teacher = visit(f"{classroom}/stm32?lesson=chip")
         teacher.get_by_text("Show how the class predicted").click()
-        teacher.get_by_text("0 predictions so far").wait_for()
+        teacher.get_by_text("0 predictions so far").first.wait_for()
         students = []
         for said in ("On all of them", "Only on the larger ones", "Only on the larger ones"):
             student = visit(f"{classroom}/stm32?lesson=chip")
             students.append(student)
             student.get_by_role("button", name=said).click()
-            student.get_by_text(f"You predicted: {said}").wait_for()
-        teacher.get_by_text("3 predictions so far").wait_for()
+            student.get_by_text(f"You predicted: {said}").first.wait_for()
+        teacher.get_by_text("3 predictions so far").first.wait_for()
         for counted in ("On all of them: 1", "Only on the larger ones: 2", "On none of them: 0"):
-            teacher.get_by_text(counted, exact=True).wait_for()
+            teacher.get_by_text(counted, exact=True).first.wait_for()
         assert teacher.get_by_role("button", name="On all of them").is_visible(), "the teacher has not predicted"
         for page in (teacher, *students):
             page.goto("about:blank")  # before the server stops

@@ -91,7 +91,7 @@ def others(page: Any) -> None:
     """Open the list of other sources."""
     if not page.get_by_text("Ready-made clips, spoken").is_visible():
         page.get_by_text("No microphone?").click()
-    page.get_by_text("Ready-made clips, spoken").wait_for()
+    page.get_by_text("Ready-made clips, spoken").first.wait_for()
 
 
 def ready(page: Any, name: str, sign: str) -> None:
@@ -105,7 +105,7 @@ def ready(page: Any, name: str, sign: str) -> None:
 def say_words(page: Any) -> None:
     """Go to step 2, and wait for what only this step shows."""
     page.get_by_role("button", name="Say words").click()
-    page.get_by_text("The prediction appears here").wait_for()
+    page.get_by_text("The prediction appears here").first.wait_for()
     settle(page)
 
 
@@ -130,7 +130,7 @@ def test_one_click_teaches_three_words(server, tmp_path):  # noqa: F811
     soundfile.write(all_words := tmp_path / "all.wav", np.concatenate([s for s, _ in sounds]), sounds[0][1])
     with opened(f"{server}/microphone", ALLOWED, DEVICE, f"--use-file-for-fake-audio-capture={all_words}") as page:
         start(page)
-        page.get_by_text("Every word has enough takes").wait_for()
+        page.get_by_text("Every word has enough takes").first.wait_for()
         stop(page)
         for word in ("yes", "no", "up"):
             assert page.get_by_role("radio", name=re.compile(f"^{word} · [12]$")).count() == 1
@@ -146,7 +146,7 @@ def test_one_click_teaches_three_words(server, tmp_path):  # noqa: F811
         }""")
         page.get_by_role("button", name="Listen (space)").click()
         page.wait_for_function("() => window.moved.some((sum) => sum >= 98)")  # the bars move while a word is said
-        page.get_by_text("the word was").wait_for()  # judged as the word that the page asked for, without a click
+        page.get_by_text("the word was").first.wait_for()  # judged as the word that the page asked for, without a click
         page.wait_for_function("() => document.querySelector('.st-key-mic-answer').innerText.includes('sure')")
 
 
@@ -162,9 +162,9 @@ def test_the_address_of_the_votes_answers_nobody_else_and_no_large_sound(server)
 def test_teach_say_correct_drift_and_alarm_by_voice(server, tmp_path):  # noqa: F811
     with opened(f"{server}/microphone", *speaking("yes", tmp_path)) as page:
         counter(page, "no", 0).click()
-        page.get_by_text("Say “no”", exact=True).wait_for()
+        page.get_by_text("Say “no”", exact=True).first.wait_for()
         counter(page, "yes", 0).click()  # a chosen word stays
-        page.get_by_text("Say “yes”", exact=True).wait_for()
+        page.get_by_text("Say “yes”", exact=True).first.wait_for()
         page.locator(".recorder .main").focus()
         page.keyboard.press("Space")
         counted(page, "yes", 2)
@@ -172,7 +172,7 @@ def test_teach_say_correct_drift_and_alarm_by_voice(server, tmp_path):  # noqa: 
         assert "session=" in address
     with opened(address, *speaking("no", tmp_path)) as page:
         page.get_by_role("radio", name=re.compile("^no · 0")).click()
-        page.get_by_text("Say “no”", exact=True).wait_for()
+        page.get_by_text("Say “no”", exact=True).first.wait_for()
         start(page)
         counted(page, "no", 2)
         stop(page)
@@ -180,16 +180,16 @@ def test_teach_say_correct_drift_and_alarm_by_voice(server, tmp_path):  # noqa: 
         ready(page, "3 of each word", "Every word has enough takes")
         say_words(page)
         page.get_by_text("Tell me what to say").click()
-        page.get_by_text("Say one of the words").wait_for()
+        page.get_by_text("Say one of the words", exact=True).first.wait_for()
         page.get_by_role("button", name="Listen (space)").click()
-        page.get_by_text("What did you say?").wait_for()
+        page.get_by_text("What did you say?").first.wait_for()
         expect(page.locator(".st-key-mic-answer [data-testid=stMetricValue]").first).to_have_text("no", timeout=WAIT)
         stop(page)
         page.keyboard.press("3")
-        page.get_by_text("Wrong: the word was “up”").wait_for()
+        page.get_by_text("Wrong: the word was “up”").first.wait_for()
         settle(page)
         page.keyboard.press("2")  # one key corrects it
-        page.get_by_text("Right: the word was “no”").wait_for()
+        page.get_by_text("Right: the word was “no”").first.wait_for()
         page.locator(".js-plotly-plot").first.wait_for()
 
         others(page)
@@ -199,7 +199,7 @@ def test_teach_say_correct_drift_and_alarm_by_voice(server, tmp_path):  # noqa: 
         choose(page, "What changes?", "A simulated fault")
         page.get_by_role("button", name="Begin").click()
         page.get_by_text("From now on every take gets the effect “wrong sample rate”").first.wait_for()
-        page.get_by_text("Half of the measured alarms came within").wait_for()
+        page.get_by_text("Half of the measured alarms came within").first.wait_for()
         page.get_by_text("Tell me what to say").click()
         settle(page)
         page.get_by_role("button", name="Listen (space)").click()
@@ -215,7 +215,7 @@ def test_a_voice_starts_a_take_above_hum_and_an_offset(server, tmp_path):  # noq
     soundfile.write(humming := tmp_path / "humming.wav", 0.5 * samples + hum, rate, subtype="PCM_16")
     with opened(f"{server}/microphone", *flags, f"--use-file-for-fake-audio-capture={humming}") as page:
         counter(page, "no", 0).click()
-        page.get_by_text("Say “no”", exact=True).wait_for()
+        page.get_by_text("Say “no”", exact=True).first.wait_for()
         start(page)
         counted(page, "no", 2)
 
@@ -223,9 +223,9 @@ def test_a_voice_starts_a_take_above_hum_and_an_offset(server, tmp_path):  # noq
 def test_a_long_take_is_cut_and_takes_are_heard_moved_and_dropped(server, tmp_path):  # noqa: F811
     with opened(f"{server}/microphone", *speaking("yes", tmp_path)) as page:
         page.get_by_role("button", name="Long take (10 s)").click()
-        page.get_by_text(re.compile("Recording, [1-3] s left")).wait_for()
+        page.get_by_text(re.compile("Recording, [1-3] s left")).first.wait_for()
         page.get_by_role("button", name="Stop (space)").click()
-        page.get_by_text("words found").wait_for()
+        page.get_by_text("words found").first.wait_for()
         found = int(page.get_by_role("button", name=re.compile("^Keep ")).inner_text().split()[-3])
         assert 2 <= found <= 5  # one every 2.2 s: on a busy machine the take may run to its 10 s
         page.get_by_role("button", name="Delete take 1 of").click()
@@ -262,9 +262,9 @@ def test_takes_wait_for_a_slow_server_and_none_is_lost(server, tmp_path):  # noq
 
     with opened(f"{server}/microphone", *speaking("up", tmp_path), before=before) as page:
         counter(page, "no", 0).click()
-        page.get_by_text("Say “no”", exact=True).wait_for()
+        page.get_by_text("Say “no”", exact=True).first.wait_for()
         counter(page, "yes", 0).click()
-        page.get_by_text("Say “yes”", exact=True).wait_for()
+        page.get_by_text("Say “yes”", exact=True).first.wait_for()
         page.get_by_label("Listen all the time").uncheck()
         page.get_by_role("button", name="Turn on the microphone").click()
         counted(page, "yes", 1)
@@ -277,7 +277,7 @@ def test_takes_wait_for_a_slow_server_and_none_is_lost(server, tmp_path):  # noq
             page.locator(".recorder .main").click()
             page.wait_for_selector(f".recorder[data-waiting='{waiting}']")
         page.locator(".recorder .main").click()
-        page.get_by_text("None is lost").wait_for()
+        page.get_by_text("None is lost").first.wait_for()
         slow["now"] = False
         for send in held:
             send()
@@ -306,7 +306,7 @@ def test_the_microphone_is_given_back_when_it_goes_and_when_the_page_is_left(ser
         page.evaluate("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
         listening(page)
         page.evaluate("stream.getTracks()[0].dispatchEvent(new Event('ended'))")
-        page.get_by_text("The microphone was disconnected").wait_for()
+        page.get_by_text("The microphone was disconnected").first.wait_for()
         phase(page, "off")
         start(page)
         listening(page)
@@ -323,11 +323,11 @@ def test_a_withdrawn_permission_says_so_and_keeps_the_words_of_a_long_take(serve
         microphone = {"permission": {"name": "microphone"}, "origin": server, "browserContextId": here}
         browser.send("Browser.setPermission", microphone | {"setting": "granted"})
         page.get_by_role("button", name="Long take (10 s)").click()
-        page.get_by_text(re.compile("Recording, [1-4] s left")).wait_for()
+        page.get_by_text(re.compile("Recording, [1-4] s left")).first.wait_for()
         browser.send("Browser.setPermission", microphone | {"setting": "denied"})
-        page.get_by_text("The permission for the microphone was withdrawn").wait_for()
+        page.get_by_text("The permission for the microphone was withdrawn").first.wait_for()
         phase(page, "off")
-        page.get_by_text("words found").wait_for()
+        page.get_by_text("words found").first.wait_for()
         browser.send("Browser.setPermission", microphone | {"setting": "granted"})
         start(page)
         listening(page)
@@ -378,10 +378,10 @@ def test_a_word_that_was_not_taught_is_unknown_and_not_learned_as_the_asked_one(
         stop(page)
         expect(page.locator(".st-key-mic-answer [data-testid=stMetricValue]")).to_have_text("unknown", timeout=WAIT)
         assert page.locator(".recorder .prompt").inner_text() == prompt, "the page asks for the same word again"
-        page.get_by_text("Nothing was learned").wait_for()
-        page.get_by_text("after the first judged answer").wait_for()
+        page.get_by_text("Nothing was learned").first.wait_for()
+        page.get_by_text("after the first judged answer").first.wait_for()
         page.keyboard.press("2")
-        page.get_by_text("the word was “no”").wait_for()
+        page.get_by_text("the word was “no”").first.wait_for()
 
 
 # ---------------------------------------------------------------- without one
@@ -390,7 +390,7 @@ def test_a_word_that_was_not_taught_is_unknown_and_not_learned_as_the_asked_one(
 def test_a_refused_microphone_says_so_and_the_page_works_without(server):  # noqa: F811
     with opened(f"{server}/microphone", REFUSED, DEVICE) as page:
         start(page)
-        page.get_by_text("The browser blocked the microphone").wait_for()
+        page.get_by_text("The browser blocked the microphone").first.wait_for()
         phase(page, "off")
         others(page)
         ready(page, "3 of each word", "Every word has enough takes")
@@ -413,7 +413,7 @@ def test_the_space_bar_works_after_the_menu_a_click_beside_everything_and_choosi
         up = page.get_by_role("radio", name=re.compile("^up · "))
         before = int(up.inner_text().split()[-1])
         up.click()
-        page.get_by_text("Say “up”", exact=True).wait_for()
+        page.get_by_text("Say “up”", exact=True).first.wait_for()
         settle(page)
         page.keyboard.press("Space")
         counted(page, "up", before + 1)
@@ -423,7 +423,7 @@ def test_a_computer_without_a_microphone_says_so(server):  # noqa: F811
     with opened(f"{server}/microphone", ALLOWED) as page:
         page.locator(".recorder .main").focus()
         page.keyboard.press("r")
-        page.get_by_text("No microphone found").wait_for()
+        page.get_by_text("No microphone found").first.wait_for()
         phase(page, "off")
 
 
@@ -433,7 +433,7 @@ def test_plain_http_from_another_host_says_so(monkeypatch):
         far = address.replace("127.0.0.1", ELSEWHERE)
         with opened(f"{far}/microphone", f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1", ALLOWED, DEVICE) as page:
             start(page)
-            page.get_by_text("only over https").wait_for()
+            page.get_by_text("only over https").first.wait_for()
             others(page)
 
 
@@ -462,7 +462,7 @@ def test_save_reload_forget_and_open(server):  # noqa: F811
         saved = download.value.path().read_bytes()
         assert LiveSession.open(saved).counts() == {"yes": 3, "no": 3, "up": 3, HOSTILE: 1}
         page.get_by_role("button", name="Forget my recordings").click()
-        page.get_by_text("have been removed").wait_for()
+        page.get_by_text("have been removed").first.wait_for()
         page.wait_for_function("() => !location.search.includes('session')")
         opener = page.locator("[data-testid=stSidebar] [data-testid=stFileUploaderDropzoneInput]")
         opener.set_input_files({"name": "cut.zip", "mimeType": "application/zip", "buffer": saved[:-500]})

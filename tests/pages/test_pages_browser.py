@@ -49,7 +49,7 @@ def test_a_drift_at_the_source_from_the_menu_to_the_link(server, visit):  # noqa
     expect(page.locator("audio")).to_have_count(1, timeout=WAIT)
     choose(page, "Compare with", "A drift at the source")
     page.wait_for_url("**beside=*")
-    page.get_by_text("distance between the two vectors").wait_for()
+    page.get_by_text("distance between the two vectors").first.wait_for()
     expect(page.locator("audio")).to_have_count(2, timeout=WAIT)
     slider = page.get_by_role("slider", name="Strength")
     before = page.get_by_text("distance between the two vectors").inner_text()
@@ -58,7 +58,7 @@ def test_a_drift_at_the_source_from_the_menu_to_the_link(server, visit):  # noqa
     page.wait_for_url("**amount=0.55*")
     page.wait_for_function("before => !document.body.innerText.includes(before)", arg=before)
     copied = visit(page.url)
-    copied.get_by_text("distance between the two vectors").wait_for()
+    copied.get_by_text("distance between the two vectors").first.wait_for()
     settle(page)
     after = page.get_by_text("distance between the two vectors").inner_text()
     expect(copied.get_by_text("distance between the two vectors")).to_have_text(after, timeout=WAIT)
@@ -70,9 +70,9 @@ def test_uploads_of_a_picture_and_of_garbage(server, visit):  # noqa: F811
     Image.fromarray(pixels).save(png := io.BytesIO(), "PNG")
     give = page.locator("[data-testid=stFileUploaderDropzoneInput], input[type=file]").first
     give.set_input_files({"name": "a.png", "mimeType": "image/png", "buffer": png.getvalue()})
-    page.get_by_text("120 × 90 × 3 → 224 × 224 × 3").wait_for()
+    page.get_by_text("120 × 90 × 3 → 224 × 224 × 3").first.wait_for()
     give.set_input_files({"name": "b.wav", "mimeType": "audio/wav", "buffer": b"<script>alert(1)</script>" * 9})
-    page.locator("[data-testid=stSidebar]").get_by_text("cannot be decoded").wait_for()
+    page.locator("[data-testid=stSidebar]").get_by_text("cannot be decoded").first.wait_for()
     assert page.get_by_text("120 × 90 × 3 → 224 × 224 × 3").count() == 1, "the last good one stays"
 
 
@@ -98,14 +98,14 @@ def test_bad_numbers_are_named_beside_the_widget(server, visit):  # noqa: F811
         good = box.input_value()
         box.fill(value)
         box.press("Enter")
-        sidebar.get_by_text(said).wait_for()
+        sidebar.get_by_text(said).first.wait_for()
         page.get_by_role("cell", name="370,744").wait_for()
         box.fill(good)
         box.press("Enter")
         sidebar.get_by_text(said).wait_for(state="detached")
     sidebar.get_by_role("spinbutton", name="RAM (KB)").fill("0")
     sidebar.get_by_role("spinbutton", name="RAM (KB)").press("Enter")
-    sidebar.get_by_text("ram=0").wait_for()
+    sidebar.get_by_text("ram=0").first.wait_for()
     assert page.locator("[data-testid=stException]").count() == 0
 
 

@@ -85,7 +85,7 @@ def test_no_page_and_no_flow_violates_the_policy(server, tmp_path):  # noqa: F81
         opened(page, f"{server}/drift-lab?data=Upload+a+zip&lambda=2&per_class=100")
         give = page.locator("[data-testid=stFileUploaderDropzoneInput]").first
         give.set_input_files({"name": "mine.zip", "mimeType": "application/zip", "buffer": zipped(pictures(50))})
-        page.get_by_text("mine.zip contains").wait_for()
+        page.get_by_text("mine.zip contains").first.wait_for()
         settle(page)
         assert b"," in downloaded(page, "Trace as CSV")
         page.get_by_text("Detailed results").click()
