@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tmlcd_core.knn import kernels
 
 BLOCK = 128  # stream samples per matrix product
+PIECE = 2**21  # float32 numbers: memory is taken in pieces of 8 MB, in huge pages with few page faults
 
 
 @dataclass
@@ -51,6 +52,7 @@ class Distances:
         self._foreign_ids: dict[bytes, int] = {}
         self._blocks: OrderedDict[int, _Block] = OrderedDict()
         self._block_bytes = 0
+        self._piece = np.empty(0, np.float32)  # memory for the next blocks
         self._shown: NDArray[np.int32] = np.empty(0, np.int32)  # ids with a column in self.column
         self.column = np.full(self._n, -1, np.int32)
         # |fl(x.y) - x.y| <= d u |x||y| for any order of summation; a few u more for centring, norms and sums
@@ -59,7 +61,8 @@ class Distances:
     @property
     def nbytes(self) -> int:
         """Memory used, in bytes."""
-        return self._centred.nbytes + 2 * self.foreign.nbytes + self.column.nbytes + self._block_bytes
+        blocks = self._block_bytes + self._piece.nbytes
+        return self._centred.nbytes + 2 * self.foreign.nbytes + self.column.nbytes + blocks
 
     def _centre_of(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
         with np.errstate(over="ignore"):
@@ -113,8 +116,9 @@ class Distances:
         others = np.empty((len(missing), self._centred.shape[1]), np.float32)
         others[own] = self._centred[missing[own]]
         others[~own] = self._foreign_centred[missing[~own] - self._n]
+        room = self._room(rows.stop - rows.start, len(missing)) if old == 0 else None
         with np.errstate(over="ignore", invalid="ignore"):
-            product = self._centred[rows] @ others.T
+            product = np.matmul(self._centred[rows], others.T, out=room)
             product *= np.float32(-2)
             product += self._norms[rows, None]
             product += self._norms[missing]
@@ -129,6 +133,15 @@ class Distances:
         block.ids = np.concatenate([block.ids, missing])
         self.column[missing] = np.arange(old, new, dtype=np.int32)
         self._block_bytes += block.near.nbytes
+
+    def _room(self, samples: int, columns: int) -> NDArray[np.float32]:
+        """Memory for a new block, (samples, columns)."""
+        size = samples * columns
+        if size > len(self._piece):
+            still = -(-self._n // BLOCK) - len(self._blocks) + 1  # blocks without memory
+            self._piece = np.empty(max(size, min(PIECE, size * still)), np.float32)
+        room, self._piece = self._piece[:size], self._piece[size:]
+        return room.reshape(samples, columns)
 
     def _shrink(self, keep: int) -> None:
         for number in [b for b in reversed(self._blocks) if b != keep]:
