@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from tmlcd_core.errors import DataError
+from tmlcd_core.optional_packages import require
 from tmlcd_core.validation import shown
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Column(NamedTuple):
 
 def kind_of(column: pd.Series, name: str, table: str) -> ColumnKind:
     """Return the kind of a column by its first rows; a `DataError` if it mixes numbers and texts."""
+    require("pandas")
     import pandas as pd
 
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
@@ -63,15 +65,17 @@ def kind_of(column: pd.Series, name: str, table: str) -> ColumnKind:
             f"{table} mixes numbers and text in the column {name!r}, such as {shown(texts.iloc[place])} in row "
             f"{texts.index[place] + 1}: correct it, or leave it empty if it is missing"
         )
-    return "identifier" if len(texts) >= IDENTIFIER_ROWS and different == len(texts) else "category"
+    return "identifier" if identifies_rows(texts) else "category"
 
 
 def identifies_rows(column: pd.Series) -> bool:
+    """Return True if all values of a text column differ, and there are enough of them."""
     texts = column.dropna()
     return len(texts) >= IDENTIFIER_ROWS and texts.nunique() == len(texts)
 
 
 def is_text(column: pd.Series) -> bool:
+    """Return True for a column of neither numbers nor booleans."""
     import pandas as pd
 
     return not (pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column))

@@ -33,6 +33,7 @@ class ParquetTable(Table):
 
     @property
     def key(self) -> str:
+        """Digest of the file's path, size and date."""
         return file_key(self.path)
 
     def _names(self) -> Sequence[str]:
@@ -105,6 +106,7 @@ class NpzTable(FrameTable):
     """NPZ file with `X` (n, d) and `y` (n,), or with one array (n,) per column."""
 
     def __init__(self, path: Path) -> None:
+        require("pandas")
         import pandas as pd
 
         self.path = path
@@ -156,6 +158,7 @@ class RowTable(Table):
 
     @property
     def key(self) -> str:
+        """Digest that was given."""
         return self._key
 
     def _names(self) -> Sequence[str]:

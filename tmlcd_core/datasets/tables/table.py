@@ -19,6 +19,7 @@ import numpy as np
 from tmlcd_core.datasets.folder import some
 from tmlcd_core.datasets.tables.column_kinds import MOST_CATEGORIES, Column, ColumnKind, as_texts, is_text, kind_of
 from tmlcd_core.errors import DataError
+from tmlcd_core.optional_packages import require
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.validation import shown
 
@@ -94,6 +95,7 @@ class Table:
 
         Missing values are NaN; rows without a label are left out.
         """
+        require("pandas")
         import pandas as pd
 
         kinds = {one.name: one.kind for one in self.columns if one.name in names}

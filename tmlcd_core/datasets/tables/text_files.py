@@ -17,6 +17,7 @@ from tmlcd_core.datasets.folder import printable
 from tmlcd_core.datasets.tables.column_kinds import MISSING, Column, ColumnKind, identifies_rows
 from tmlcd_core.datasets.tables.table import CHUNK, Table, file_key
 from tmlcd_core.errors import DataError
+from tmlcd_core.optional_packages import require
 from tmlcd_core.progress import Progress
 from tmlcd_core.validation import shown
 
@@ -49,6 +50,7 @@ class DelimitedTable(Table):
 
     @property
     def key(self) -> str:
+        """Digest of the file's path, size and date."""
         return file_key(self.path)
 
     def _names(self) -> Sequence[str]:
@@ -100,6 +102,7 @@ class DelimitedTable(Table):
             yield row
 
     def _raw(self, names: Sequence[str], kinds: Mapping[str, ColumnKind], size: int) -> Iterator[pd.DataFrame]:
+        require("pandas")
         import pandas as pd
 
         if not kinds:  # the first rows, as text
