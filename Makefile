@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE ?=
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: run classroom test test-slow notebooks notebooks-refresh firmware-test arm-tools lint bench screenshots browser emulator \
+.PHONY: run classroom test suite test-slow notebooks notebooks-refresh firmware-test arm-tools lint bench screenshots browser emulator \
 	lock check compile capymoa-test forgetting equal-bytes docs clean
 
 run: $(VENV)/.run
@@ -18,9 +18,12 @@ PORT ?= 8501
 classroom: $(VENV)/.run
 	$(BIN)/python -m pages.classroom --port $(PORT) $(if $(ADDRESS),--address $(ADDRESS))
 
-test: $(VENV)/.dev browser emulator
-	$(MAKE) --jobs 2 lint compile
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 30 -m "not slow"
+# The style and types are checked beside the tests. Three workers on two cores, because browser tests mostly wait.
+test: $(VENV)/.dev browser emulator compile
+	$(MAKE) --jobs 2 lint suite
+
+suite:
+	$(BIN)/python -m pytest -n 3 --dist worksteal --durations 30 -m "not slow"
 
 test-slow: $(VENV)/.dev browser emulator
 	$(BIN)/python -m pytest -n 2
