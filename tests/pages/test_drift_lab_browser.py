@@ -87,6 +87,7 @@ def test_settings_change_the_curves_keep_the_place_and_make_a_link(server, visit
     third = redrawn(page, second)
     assert len({first, second, third}) == 3
     assert drawn_time(page) == 250
+    expect(page.locator(".player [aria-live]")).to_contain_text("Sample 250 of 450.", timeout=WAIT)
     assert "h=26" in page.url and "lambda=3" in page.url
     page.goto(page.url)  # a new session
     page.wait_for_selector(".player[data-time]")
@@ -234,8 +235,11 @@ def test_the_start_tells_its_story_and_its_address_holds_it(server, visit):  # n
     expect(page.locator(".player .chip:visible")).to_have_text(["Change 750"])
     page.locator(".player .jump", has_text="Change 750").click()
     assert drawn_time(page) == 750
+    place = page.locator(".player .body").evaluate("body => body.offsetTop")
     paused(page, 1499)
     expect(page.locator(".player .story")).to_have_text(STORY)
+    expect(page.locator(".player .chip:visible")).to_have_count(6)
+    assert page.locator(".player .body").evaluate("body => body.offsetTop") == place, "longer texts move nothing"
     expect(page.locator(".player .story")).to_contain_text("At 750 “up” and “yes” swapped. Static never recovered.")
     metrics = Experiment.from_link(page.url).run().learners["hybrid"].metrics
     page.locator(".player .jump", has_text="Hybrid recovered").click()
