@@ -311,10 +311,11 @@ class Player {
       const one = new Picture(run, l);
       const figure = element("figure");
       const caption = element("figcaption");
-      caption.textContent = learner.short;
+      const what = one.own.T ? "samples stored by" : "newest samples of"; // not every learner tells which samples it holds
+      caption.textContent = one.own.T ? learner.short : `${learner.short}: newest samples`;
       caption.style.borderColor = learner.colour;
       one.figure = figure;
-      one.canvas.setAttribute("aria-label", `${run.picture.title}: samples stored by ${learner.name}.`);
+      one.canvas.setAttribute("aria-label", `${run.picture.title}: ${what} ${learner.name}.`);
       this.pointing(one);
       figure.append(one.canvas, caption);
       planes.append(figure);
