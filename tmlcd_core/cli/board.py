@@ -7,7 +7,8 @@ import contextlib
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ def register(commands: Any) -> None:
         kind = float if name == "threshold" else int
         parser.add_argument(f"--{name}", type=kind, help=f"{about} of the change test (as exported)")
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="write the result and every step to this file")
+    parser.add_argument("--live", type=Path, metavar="FILE.jsonl", help="write each step to this file as it happens")
     parser.add_argument("--baud", type=int, default=115_200, help="bits per second of the serial line (%(default)s)")
     parser.add_argument(
         "--patience",
@@ -61,7 +63,9 @@ def _board(options: argparse.Namespace) -> Report:
         loop = BoardLoop(lambda: BoardLink(open_line(port, options.baud), port), _say, options.patience, given)
         try:
             stream = _stream(project / "stream.bin", loop.link.info) if project is not None else []
-            made = [one for batch in _follow(loop, stream, options) for one in batch]
+            with _live(options.live) as tell:
+                tell(_head(loop, stream, options))
+                made = list(_follow(loop, stream, options, tell))
             report = _report(loop, made, options.emulate)
         finally:
             loop.link.close()
@@ -71,6 +75,38 @@ def _board(options: argparse.Namespace) -> Report:
         except OSError as error:
             raise DataError(f"{options.out} cannot be written ({error.strerror}): choose another --out") from error
     return report
+
+
+@contextlib.contextmanager
+def _live(path: Path | None) -> Iterator[Callable[[Any], None]]:
+    """A function that appends an object to the file as a line of JSON; it does nothing without a file."""
+    if path is None:
+        yield lambda _: None
+        return
+    try:
+        file = path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path} cannot be written ({error.strerror}): choose another --live") from error
+    with file:
+
+        def tell(what: Any) -> None:
+            file.write(json.dumps(plain(what), allow_nan=False) + "\n")
+            file.flush()
+
+        yield tell
+
+
+def _head(loop: BoardLoop, stream: list[tuple[int, Any]], options: argparse.Namespace) -> dict[str, Any]:
+    """The first line of the file of steps."""
+    info, n = loop.link.info, _length(stream, options)
+    return {
+        "board": info.board, "emulated": options.emulate, "learner": info.learner, "classes": loop.names, "samples": n,
+        "threshold": loop.twin.settings["threshold"], "change": n // 2 if options.swap else None,
+    }  # fmt: skip
+
+
+def _length(stream: list[tuple[int, Any]], options: argparse.Namespace) -> int:
+    return (options.samples or len(stream)) if stream else 0
 
 
 @contextlib.contextmanager
@@ -115,16 +151,25 @@ def _stream(path: Path, info: BoardInfo) -> list[tuple[int, Any]]:
     return found
 
 
-def _follow(loop: BoardLoop, stream: list[tuple[int, Any]], options: argparse.Namespace) -> Iterator[list[Comparison]]:
-    n = (options.samples or len(stream)) if stream else 0
+def _follow(
+    loop: BoardLoop, stream: list[tuple[int, Any]], options: argparse.Namespace, tell: Callable[[Any], None]
+) -> Iterator[Comparison]:
+    n = _length(stream, options)
     for i in range(n):
         label, sample = stream[i % len(stream)]
         if options.swap and i >= n // 2 and label in (0, 1):
             label = 1 - label
-        found = loop.step(sample, label)
-        for one in found:
+        for one in loop.step(sample, label):
             _say(_line(loop, one))
-        yield found
+            tell({"sample": i, "cost": _cost(one, options.emulate), **asdict(one)})
+            yield one
+
+
+def _cost(one: Comparison, emulated: bool) -> int:
+    """Cycles of prediction and update that the board has measured; of the emulated one its instructions."""
+    from tmlcd_core.mcu.qemu import instructions
+
+    return instructions(one.board.cycles) if emulated else one.board.cycles
 
 
 def _line(loop: BoardLoop, one: Comparison) -> str:
@@ -141,12 +186,9 @@ def _name(loop: BoardLoop, code: int) -> str:
 
 
 def _report(loop: BoardLoop, made: list[Comparison], emulated: bool) -> Report:
-    from tmlcd_core.mcu.qemu import instructions
-
     info = loop.link.info
     different = sum(not one.equal for one in made)
-    cycles = [one.board.cycles for one in made if one.board.cycles]
-    counted = [instructions(c) for c in cycles] if emulated else cycles
+    counted = [cost for one in made if (cost := _cost(one, emulated))]
     unit = "instructions (counted under emulation)" if emulated else "cycles (measured on the board)"
     found: dict[str, Any] = {
         "board": info.board,
