@@ -32,6 +32,9 @@ def register(commands: Any) -> None:
         metavar="DIR",
         help="exported project, whose stream.bin is sent (--emulate: an example)",
     )
+    parser.add_argument(
+        "--listen", type=float, metavar="S", help="print what the board's own microphone hears for S seconds"
+    )
     parser.add_argument("--samples", type=int, metavar="N", help="samples to send; stream.bin is repeated (all once)")
     parser.add_argument("--swap", action="store_true", help="swap the first two classes in the second half: a drift")
     for name, about in (("threshold", "alarm level h"), ("batch", "batch n"), ("warmup", "warm-up ξ")):
@@ -65,7 +68,8 @@ def _board(options: argparse.Namespace) -> Report:
             stream = _stream(project / "stream.bin", loop.link.info) if project is not None else []
             with _live(options.live) as tell:
                 tell(_head(loop, stream, options))
-                made = list(_follow(loop, stream, options, tell))
+                heard = _listen(loop, options.listen) if options.listen else _follow(loop, stream, options)
+                made = [_told(loop, one, number, options.emulate, tell) for number, one in heard]
             report = _report(loop, made, options.emulate)
         finally:
             loop.link.close()
@@ -152,17 +156,28 @@ def _stream(path: Path, info: BoardInfo) -> list[tuple[int, Any]]:
 
 
 def _follow(
-    loop: BoardLoop, stream: list[tuple[int, Any]], options: argparse.Namespace, tell: Callable[[Any], None]
-) -> Iterator[Comparison]:
+    loop: BoardLoop, stream: list[tuple[int, Any]], options: argparse.Namespace
+) -> Iterator[tuple[int, Comparison]]:
+    """Number of the record, and the comparison of each sample of it."""
     n = _length(stream, options)
     for i in range(n):
         label, sample = stream[i % len(stream)]
         if options.swap and i >= n // 2 and label in (0, 1):
             label = 1 - label
         for one in loop.step(sample, label):
-            _say(_line(loop, one))
-            tell({"sample": i, "cost": _cost(one, options.emulate), **asdict(one)})
-            yield one
+            yield i, one
+
+
+def _listen(loop: BoardLoop, seconds: float) -> Iterator[tuple[int, Comparison]]:
+    _say(f"Say a word; the board listens for {seconds:g} seconds.")
+    yield from enumerate(loop.listen(seconds))
+
+
+def _told(loop: BoardLoop, one: Comparison, number: int, emulated: bool, tell: Callable[[Any], None]) -> Comparison:
+    """The same comparison, after its line and its step were written."""
+    _say(_line(loop, one))
+    tell({"sample": number, "cost": _cost(one, emulated), **asdict(one)})
+    return one
 
 
 def _cost(one: Comparison, emulated: bool) -> int:

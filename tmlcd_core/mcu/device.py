@@ -112,13 +112,19 @@ def zig_is_installed() -> bool:
 
 
 def build_firmware(
-    folder: str | Path, board: Board, compiler: str = "zig", whole: bool = False, serial: bool = False
+    folder: str | Path,
+    board: Board,
+    compiler: str = "zig",
+    whole: bool = False,
+    serial: bool = False,
+    microphone: bool = False,
 ) -> Path:
     """Build the board's ELF with the project's Makefile and return its path.
 
-    `whole` keeps unused functions; `serial` builds the firmware of the serial line.
+    `whole` keeps unused functions; `serial` builds the firmware of the serial line, `microphone` the one with
+    a microphone.
     """
-    variables = [f"BOARD={board.name}"]
+    variables = [f"BOARD={board.name}"] + ["MICROPHONE=1"] * microphone
     if compiler == "zig":
         variables += [
             f"DEVICE_CC={' '.join(ZIG)}",
@@ -128,7 +134,8 @@ def build_firmware(
         raise ConfigError(f"compiler={compiler!r}; choose 'zig' or 'gnu'")
     if whole:
         variables.append("LDFLAGS=-Wl,--no-gc-sections")
-    elf = Path(folder) / f"{'serial' if serial else 'firmware'}-{board.name}.elf"
+    kind = "microphone" if microphone else "serial" if serial else "firmware"
+    elf = Path(folder) / f"{kind}-{board.name}.elf"
     elf.unlink(missing_ok=True)
     make(folder, elf.name, *variables)
     return elf

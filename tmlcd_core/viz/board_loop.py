@@ -86,10 +86,7 @@ def board_run(found: BoardSteps) -> PlayerRun | None:
     times = [step["time"] for step in board]
     alarms = [i for i, step in enumerate(board) if step["change"]]
     twins = [i for i, step in enumerate(twin) if step["change"]]
-    traces = {
-        BOARD: _trace(board, alarms, times),
-        TWIN: _trace(twin, twins, times),
-    }
+    traces = {BOARD: _trace(board, alarms, times), TWIN: _trace(twin, twins, times)}
     samples = [step["sample"] for step in steps]
     change = head["change"]
     known = change is not None and change <= samples[-1]
@@ -99,7 +96,7 @@ def board_run(found: BoardSteps) -> PlayerRun | None:
         labels,
         threshold=head["threshold"],
         tested=(BOARD, TWIN),
-        changes=(int(np.searchsorted(samples, change)),) if known else (),
+        changes=(int(np.searchsorted(samples, change)),) if known else None,  # what is to come is not told
         change_texts=("the first two words swapped their meaning",) if known else (),
         x_label="samples heard",
         alt=f"{found.different} of {len(found.steps)} decisions differ.",
@@ -112,7 +109,7 @@ def board_run(found: BoardSteps) -> PlayerRun | None:
         "Decisions that differ from Python, so far", "different", {BOARD: apart}, high=max(1.0, apart[-1]), digits=0,
         strip=True,
     )  # fmt: skip
-    accuracy = replace(accuracy, title=f"Accuracy over the last {taps} samples", curves=curves)
+    accuracy = replace(accuracy, title=f"Accuracy over the last {taps} samples", curves=curves, low=0.0)
     return replace(run, panels=(accuracy, memory, statistic, differing))
 
 
