@@ -8,7 +8,6 @@ import pytest
 
 from tests.support.tables import ARFF, arff_text, drifting_frame
 from tmlcd_core import CondensingInTime, prequential
-from tmlcd_core.datasets import tables
 from tmlcd_core.datasets.tables import open_table
 from tmlcd_core.errors import ConfigError, DataError
 
@@ -234,7 +233,7 @@ def test_an_arrow_table_without_rows_and_a_missing_part_give_a_sentence(tmp_path
 
 
 def test_chunks_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "TYPE_ROWS", 50)
+    monkeypatch.setattr("tmlcd_core.datasets.tables.table.TYPE_ROWS", 50)
     FRAME.to_csv(tmp_path / "t.csv", index=False)
     table = open_table(tmp_path / "t.csv")
     assert len(table.head) == 50

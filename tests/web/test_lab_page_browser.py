@@ -13,7 +13,7 @@ from tests.support.appserver import chromium
 from tmlcd_core.experiments import Experiment
 from tmlcd_core.web.lab_page import page_of_experiment
 
-pytest.importorskip("playwright")
+expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser
 SMALL = Experiment("points", classes=3, per_class=200, train=30)
 READY, STATE = "body[data-ready=true]", "#state"
@@ -95,12 +95,26 @@ def test_page_works_in_a_frame_under_a_strict_policy_of_its_host(browser, text, 
     assert [name for name in asked if name != "favicon.ico"] == ["blog.html", "lab.html"]
 
 
-def test_browser_without_webassembly_plays_the_run_and_says_so(page, text, tmp_path):
-    (tmp_path / "lab.html").write_text(text, encoding="utf-8")
+CUT_OFF = """() => [...document.querySelectorAll(".player .card :is(.name, .item, .value, .memory)")]
+    .filter((part) => part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).display !== "inline"
+        || part.getBoundingClientRect().right > part.closest(".card").getBoundingClientRect().right + 1)
+    .map((part) => part.textContent)"""
+
+
+def test_browser_without_webassembly_plays_the_run_of_six_learners_and_says_so(page, tmp_path):
+    six = replace(SMALL, learners=("cit", "active", "hybrid", "window", "sam-knn", "tandem"), max_bytes=4800)
+    (tmp_path / "lab.html").write_text(page_of_experiment(six), encoding="utf-8")
     page.add_init_script("delete globalThis.WebAssembly")
     page.goto((tmp_path / "lab.html").as_uri())
     page.wait_for_selector(f"{STATE}:has-text('This browser has no WebAssembly')")
     assert page.locator("canvas.chart").count() >= 3 and page.locator("#classes").is_disabled()
+    cards = page.locator(".player .card")
+    expect(cards).to_have_text([re.compile(r"\d samples · [\d.]+ k?B$")] * 6)
+    cards.locator(".memory").evaluate_all("all => all.forEach((one) => one.textContent = '10,000 samples · 143.4 kB')")
+    for width in (1440, 1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_function(f"innerWidth === {width}")
+        assert page.evaluate(CUT_OFF) == [], f"text of a card is cut off at {width} px"
 
 
 @pytest.mark.parametrize("part", ["features", "run"])

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tmlcd_core.datasets.tables import CHUNK, LEFT_OUT, MOST_CATEGORIES, Column, open_table
+from tmlcd_core.datasets.tables import LEFT_OUT, MOST_CATEGORIES, Column, open_table
+from tmlcd_core.datasets.tables.table import CHUNK
 from tmlcd_core.optional_packages import require
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.streams.recordings import INITIAL, Block, Recording
