@@ -14,6 +14,13 @@ LIMIT = 1.0  # s
 IDLE = 0.02  # s of processor time in a second
 CLICK = """() => window.addEventListener(
     "click", () => { window.clicked = performance.now(); }, {capture: true, once: true})"""
+# Whether there is a Cancel button: "yes", or "no" after two seconds without one and without a computation.
+OFFERED = """() => {
+    const quiet = document.querySelector("[data-testid=stApp]").dataset.testScriptState === "notRunning";
+    window.quietSince = quiet ? window.quietSince ?? performance.now() : undefined;
+    if ([...document.querySelectorAll("button")].some((one) => one.innerText.includes("Cancel"))) return "yes";
+    return performance.now() - window.quietSince > 2000 && "no";
+}"""
 CANCELLED = """asked => !location.search.includes(asked)
     && ![...document.querySelectorAll("button")].some((one) => one.innerText.includes("Cancel"))
     && document.querySelector("[data-testid=stApp]").dataset.testScriptState === "notRunning"
@@ -31,37 +38,40 @@ def opened(browser: Any, address: str, query: str) -> Any:
 
 
 def cancelled(page: Any, asked: str, delay: int) -> float:
-    """Click Cancel `delay` ms after it appears; return the seconds until the page shows what it showed before."""
-    button = page.get_by_role("button", name="Cancel")
-    button.wait_for()
+    """Click Cancel `delay` ms after it appears; return the seconds until the page shows what it showed before.
+
+    The result is 0 if the computation ends before there is a button: a cancelled run keeps the distances it computed.
+    """
+    if page.wait_for_function(OFFERED).json_value() == "no":
+        return 0.0
     page.wait_for_timeout(delay)
     page.evaluate(CLICK)
-    button.click()
+    page.get_by_role("button", name="Cancel").click()
     done = page.wait_for_function(CANCELLED, arg=asked).json_value()
     return (done - page.evaluate("window.clicked")) / 1000
 
 
 def cancel_run(browser: Any, address: str, query: str) -> list[float]:
     """Seconds of cancelling one run with 10 words, for each of DELAYS."""
-    page = opened(browser, address, f"{SPEECH}&{query}")
     seconds = []
     for delay in DELAYS:
+        page = opened(browser, address, f"{SPEECH}&{query}")
         page.get_by_role("slider", name="Classes (λ)").press("End")
         page.wait_for_url("**lambda=10**")
         seconds.append(cancelled(page, "lambda=10", delay))
-    page.close()
+        page.close()
     return seconds
 
 
 def cancel_bands(browser: Any, address: str, query: str) -> list[float]:
     """Seconds of cancelling the average of 20 runs with 10 words, for each of DELAYS."""
-    page = opened(browser, address, f"{SPEECH}&lambda=10&{query}")
     seconds = []
     for delay in DELAYS:
+        page = opened(browser, address, f"{SPEECH}&lambda=10&{query}")
         page.get_by_role("radio", name="20 runs").click()
         page.wait_for_url("**bands=true**")
         seconds.append(cancelled(page, "bands=true", delay))
-    page.close()
+        page.close()
     return seconds
 
 
@@ -81,9 +91,8 @@ def show_cancel(browser: Any) -> None:
             if number == 1:
                 opened(browser, address, f"{SPEECH}&lambda=10&learners=static&seed=1").close()  # computes the features
             seconds = cancel(browser, address, f"{query}&seed=1")
-            print(
-                f"  {name:38} {' '.join(f'{one:.2f}' for one in seconds)}  (load {os.getloadavg()[0]:.1f})", flush=True
-            )
+            shown = " ".join(f"{one:.2f}" if one else "done" for one in seconds)
+            print(f"  {name:38} {shown}  (load {os.getloadavg()[0]:.1f})", flush=True)
 
 
 def show_frames(browser: Any) -> None:

@@ -27,7 +27,7 @@ PLAIN = {  # what each library is told to take the processor for
 
 def started(folder: Path, processor: dict[str, str]) -> subprocess.Popen:
     """The small reproduction in a process with its own caches."""
-    own = {"TMLCD_CACHE": str(folder / "cache"), "NUMBA_CACHE_DIR": str(folder / "numba"), "OMP_NUM_THREADS": "1"}
+    own = {"TMLCD_CACHE": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
     environment = {key: value for key, value in os.environ.items() if key not in PLAIN} | own | processor
     command = [sys.executable, "-W", "ignore", "-m", "tests.paper.digests_of_stages"]
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
