@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
@@ -99,8 +100,8 @@ class BackgroundCommand:
         path = self.folder / self.answer
         return path.read_text(encoding="utf-8") if path.exists() else None
 
-    def controls(self, arguments: list[str]) -> None:
-        """Show the buttons Run and Cancel, and the progress while the command runs."""
+    def controls(self, arguments: list[str], show: Callable[[], None] | None = None) -> None:
+        """Show the buttons Run and Cancel, and the progress while the command runs, with what `show` draws below it."""
         with st.container(horizontal=True):
             wanted = st.button("Run", icon=":material/play_arrow:", disabled=self.running())
             st.button("Cancel", icon=":material/close:", on_click=self.cancel, disabled=not self.running())
@@ -111,15 +112,17 @@ class BackgroundCommand:
             except Busy as fault:
                 show_fault(fault)
         if self.running():
-            self._watch()
+            self._watch(show)
         elif self.process is not None and self.process.returncode:
             st.info("Stopped before the end. The results above did not change.", icon=":material/info:")
 
-    def _watch(self) -> None:
+    def _watch(self, show: Callable[[], None] | None) -> None:
         @st.fragment(run_every=EVERY)
         def look() -> None:
             if self.running():
                 st.code(self.last_line(), language=None)
+                if show is not None:
+                    show()
             else:
                 st.rerun()
 

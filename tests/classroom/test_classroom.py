@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
 
 import numpy as np
@@ -151,6 +152,15 @@ def room(tmp_path_factory) -> Iterator[tuple[str, Path]]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium with a microphone."""
+    with chromium("--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream") as running:
+        context = running.new_context(ignore_https_errors=True, viewport={"width": 1280, "height": 720})
+        context.set_default_timeout(60_000)
+        yield context
+
+
 def in_the_room(address: str) -> list[str]:
     """The server's addresses: the loopback one, and those that neighbours use."""
     port = address.rpartition(":")[2]
@@ -181,33 +191,30 @@ def test_the_server_answers_to_its_own_names_only(room):
 
 @pytest.mark.browser
 @NO_CHROMIUM
-def test_students_have_a_microphone_and_scan_the_code(room):
+def test_students_have_a_microphone_and_scan_the_code(room, browser):
     address, _ = room
     seen = in_the_room(address)[-1]  # from the local network where there is one
-    flags = ("--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream")
-    with chromium(*flags) as browser:
-        context = browser.new_context(ignore_https_errors=True, viewport={"width": 1280, "height": 720})
-        context.grant_permissions(["microphone"], origin=seen)
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        page.goto(seen)
-        page.get_by_role("heading", name="Join").wait_for()
-        assert page.evaluate("isSecureContext")
-        heard = "navigator.mediaDevices.getUserMedia({audio: true}).then(s => s.getAudioTracks()[0].readyState)"
-        assert page.evaluate(heard) == "live"
+    browser.grant_permissions(["microphone"], origin=seen)
+    page = browser.new_page()
+    page.goto(seen)
+    page.get_by_role("heading", name="Join").wait_for()
+    assert page.evaluate("isSecureContext")
+    heard = "navigator.mediaDevices.getUserMedia({audio: true}).then(s => s.getAudioTracks()[0].readyState)"
+    assert page.evaluate(heard) == "live"
 
-        page.get_by_test_id("stImage").locator("img").wait_for()
-        projected = Image.open(io.BytesIO(page.screenshot())).convert("L")
-        [code] = zxingcpp.read_barcodes(np.asarray(projected))
-        assert code.text == address, "the code leads to the address shown first"
+    page.get_by_test_id("stImage").locator("img").wait_for()
+    projected = Image.open(io.BytesIO(page.screenshot())).convert("L")
+    [code] = zxingcpp.read_barcodes(np.asarray(projected))
+    assert code.text == address, "the code leads to the address shown first"
 
-        page.goto(f"{seen}/drift-lab")
-        page.get_by_label("Data", exact=False).first.wait_for()
-        page.get_by_role("combobox").first.click()
-        page.get_by_text("Upload a zip").first.wait_for()
-        assert page.get_by_text("Folder on this computer").count() == 0, "nobody reads the teacher's folders"
-        page.get_by_text("Upload a zip").click()
-        page.get_by_text("10MB").first.wait_for()
+    page.goto(f"{seen}/drift-lab")
+    page.get_by_label("Data", exact=False).first.wait_for()
+    page.get_by_role("combobox").first.click()
+    page.get_by_text("Upload a zip").first.wait_for()
+    assert page.get_by_text("Folder on this computer").count() == 0, "nobody reads the teacher's folders"
+    page.get_by_text("Upload a zip").click()
+    page.get_by_text("10MB").first.wait_for()
+    page.close()
 
 
 def test_without_a_network_it_says_what_to_do(monkeypatch):
@@ -265,7 +272,7 @@ def test_the_presenters_view_is_in_the_address_and_stays_on_other_pages():
 
 @pytest.mark.browser
 @NO_CHROMIUM
-def test_type_is_large_charts_are_sharp_and_clicks_land(room):
+def test_type_is_large_charts_are_sharp_and_clicks_land(room, browser):
     address, _ = room
 
     def measure(page, url: str) -> dict:
@@ -285,19 +292,17 @@ def test_type_is_large_charts_are_sharp_and_clicks_land(room):
         return found | {"time": int(page.locator(".player").first.get_attribute("data-time")), "wide": page.locator(
             "[data-testid=stMain]").evaluate("main => main.scrollWidth - main.clientWidth")}  # fmt: skip
 
-    with chromium() as browser:
-        context = browser.new_context(ignore_https_errors=True, viewport={"width": 1280, "height": 720})
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        plain, large = (measure(page, f"{address}/inside-cusum{query}") for query in ("", "?presenter=true"))
-        assert large["root"] / plain["root"] == pytest.approx(1.25)
-        for found in (plain, large):
-            assert found["pixels"] == pytest.approx(found["shown"], abs=2), "a pixel of the chart is one of the screen"
-            assert found["wide"] <= 0
-        assert large["time"] == pytest.approx(plain["time"], abs=30), "the middle of the chart is the middle"
-        page.get_by_role("button", name="Open sidebar").or_(page.get_by_test_id("stExpandSidebarButton")).first.click()
-        page.get_by_test_id("stSidebarNavLink").filter(has_text="Lessons").click()
-        page.wait_for_url("**/lessons**")
-        page.get_by_text("Five minutes each").first.wait_for()
-        size = page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)")
-        assert size == large["root"], "the view stays on the next page"
+    page = browser.new_page()
+    plain, large = (measure(page, f"{address}/inside-cusum{query}") for query in ("", "?presenter=true"))
+    assert large["root"] / plain["root"] == pytest.approx(1.25)
+    for found in (plain, large):
+        assert found["pixels"] == pytest.approx(found["shown"], abs=2), "a pixel of the chart is one of the screen"
+        assert found["wide"] <= 0
+    assert large["time"] == pytest.approx(plain["time"], abs=30), "the middle of the chart is the middle"
+    page.get_by_role("button", name="Open sidebar").or_(page.get_by_test_id("stExpandSidebarButton")).first.click()
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Lessons").click()
+    page.wait_for_url("**/lessons**")
+    page.get_by_text("Five minutes each").first.wait_for()
+    size = page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)")
+    assert size == large["root"], "the view stays on the next page"
+    page.close()

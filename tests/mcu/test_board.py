@@ -149,6 +149,8 @@ class Peripherals:
         self.values: dict[int, int] = {}
         self.writes: list[tuple[int, int]] = []
         self.sent = b""
+        self.ready: dict[int, int] = {}  # further flags
+        self.on_write = lambda address, value: None
         self._rules, self._works = rules, works
         machine = device.machine
         for base, size in ((0x40000000, 0x30000), (0x52002000, 0x1000), (0x58020000, 0x5000), (0xE0000000, 0xE000)):
@@ -164,11 +166,12 @@ class Peripherals:
                     value |= result
         if address in (0x40004400, 0x4000481C):
             value |= 1 << 7  # the serial line can send
-        return value
+        return value | self.ready.get(address, 0)
 
     def _write(self, machine, offset, size, value, base):
         self.values[base + offset] = value
         self.writes.append((base + offset, value))
+        self.on_write(base + offset, value)
         if base + offset in (0x40004404, 0x40004828):
             self.sent += bytes([value])
 
@@ -229,6 +232,179 @@ def test_clock_and_serial_line_are_set_up(board, works, project, tmp_path):
         assert chip.values[0x52002000] == 0x22
     device.call("tml_link_start")
     assert chip.sent.endswith(b"\0") and board.name.encode() in chip.sent
+
+
+# Registers after microphone_start, by board: address, bits that count, value. From the reference manuals RM0368, RM0410
+# and RM0433, the sections on RCC, GPIO, DMA, DMAMUX and SPI/I2S; see the comments of microphone.c for their meaning.
+DMA4, DMA7, I2S2 = 0x40026000, 0x40020000, 0x40003800
+STREAM_3 = 0x10 + 0x18 * 3
+DMA_ON = (2 << 16) | (1 << 13) | (1 << 11) | (1 << 10) | (1 << 8) | (1 << 4) | (1 << 3) | 1
+OLD_I2S = {  # of the F4 and F7
+    "PLLI2S on": (RCC4, 1 << 26, 1 << 26),
+    "I2S takes PLLI2S": (RCC4 + 0x08, 1 << 23, 0),
+    "DMA 1 on": (RCC4 + 0x30, 1 << 21, 1 << 21),
+    "SPI 2 on": (RCC4 + 0x40, 1 << 14, 1 << 14),
+    "DMA control": (DMA4 + STREAM_3, 0xFFFFFFFF, DMA_ON),
+    "DMA count": (DMA4 + STREAM_3 + 4, 0xFFFF, 256),
+    "DMA from": (DMA4 + STREAM_3 + 8, 0xFFFFFFFF, I2S2 + 0x0C),
+    "divider 25, even, no master clock": (I2S2 + 0x20, 0x3FF, 25),
+    "receive by DMA": (I2S2 + 0x04, 3, 1),
+    "I2S on, master receives, Philips, 16 of 32 bits": (I2S2 + 0x1C, 0xFFF, (1 << 11) | (1 << 10) | (3 << 8) | 1),
+    "pins: function 5": (0x40020400 + 0x24, 0xF0FF0000, 0x50550000),
+    "pins: alternate": (0x40020400, 0xCF000000, 0x8A000000),
+    "data pulled down": (0x40020400 + 0x0C, 0xCF000000, 0x80000000),
+}
+MICROPHONE = {
+    "stm32f401": OLD_I2S | {"PLLI2S: 256 / 5": (RCC4 + 0x84, 0x70007FC0, (256 << 6) | (5 << 28))},
+    "stm32f767": OLD_I2S | {"PLLI2S: 128 / 5": (RCC4 + 0x84, 0x70007FC0, (128 << 6) | (5 << 28))},
+    "stm32h743": {
+        "PLL 2 on": (RCC7, 1 << 26, 1 << 26),
+        "PLL 2: oscillator / 32": (RCC7 + 0x28, (63 << 12) | 3, 32 << 12),
+        "PLL 2: 2 to 4 MHz, wide, output P": (RCC7 + 0x2C, (15 << 4) | (7 << 19), (1 << 6) | (1 << 19)),
+        "PLL 2: 128 / 5": (RCC7 + 0x38, 0xFFFF, 127 | (4 << 9)),
+        "SPI 2 takes PLL 2": (RCC7 + 0x50, 7 << 12, 1 << 12),
+        "DMA 1 on": (RCC7 + 0xD8, 1, 1),
+        "SPI 2 on": (RCC7 + 0xE8, 1 << 14, 1 << 14),
+        "request of SPI 2": (0x40020800 + 4 * 3, 0x7F, 39),
+        "DMA control": (DMA7 + STREAM_3, 0xFFFFFFFF, DMA_ON),
+        "DMA count": (DMA7 + STREAM_3 + 4, 0xFFFF, 256),
+        "DMA from": (DMA7 + STREAM_3 + 8, 0xFFFFFFFF, I2S2 + 0x30),
+        "16 bits, receive by DMA": (I2S2 + 0x08, (1 << 14) | 31, (1 << 14) | 15),
+        "data in on the other pin": (I2S2 + 0x0C, 1 << 15, 1 << 15),
+        "master receives, Philips, 16 of 32 bits, divider 25": (I2S2 + 0x50, 0x3FFFFFF, (25 << 16) | (1 << 10) | 7),
+        "on, started": (I2S2, (1 << 9) | 1, (1 << 9) | 1),
+        "pins: function 5": (0x58020400 + 0x24, 0xF0FF0000, 0x50550000),
+        "pins: alternate": (0x58020400, 0xCF000000, 0x8A000000),
+        "data pulled down": (0x58020400 + 0x0C, 0xCF000000, 0x80000000),
+    },
+}
+
+
+@pytest.mark.parametrize("board", [F401, F767, H743], ids=lambda b: b.name)
+def test_a_microphone_is_set_up_and_its_sound_arrives(board, tmp_path):
+    """I2S and DMA registers after the manuals; then the left channel goes from the DMA's buffer to the reader."""
+    folder = firmware_of("word").write(tmp_path)
+    device = EmulatedBoard(build_firmware(folder, board, serial=True, microphone=True), board)
+    chip = Peripherals(device, CLOCKS[board.name])
+    device.boot()
+    device.call("nucleo_start")
+    assert device.call("microphone_start") == 0  # the clock of the sound does not start: the rest is left alone
+    rcc, dma = (RCC7, DMA7) if board is H743 else (RCC4, DMA4)
+    assert dma + STREAM_3 not in chip.values
+    chip.ready = {rcc: 1 << 27}
+    assert device.call("microphone_start") == 1
+    table = MICROPHONE[board.name]
+    found = {name: chip.values.get(address, 0) & mask for name, (address, mask, _) in table.items()}
+    assert found == {name: value for name, (_, _, value) in table.items()}
+    pll = chip.values[rcc + (0x38 if board is H743 else 0x84)]
+    n, r = ((pll & 511) + 1, (pll >> 9 & 127) + 1) if board is H743 else (pll >> 6 & 511, pll >> 28)
+    reference = {"stm32f401": 16e6 / 16, "stm32f767": 16e6 / 8, "stm32h743": 64e6 / 32}[board.name]
+    assert reference * n / r / (64 * 2 * 25) == 16_000
+    assert 100e6 <= reference * n <= 432e6
+    order = [address for address, _ in chip.writes]
+    started = I2S2 if board is H743 else I2S2 + 0x1C
+    assert order.index(dma + STREAM_3) < len(order) - 1 - order[::-1].index(
+        started
+    )  # the DMA waits when the sound begins
+    enabled = int.from_bytes(device.machine.mem_read(0xE000E100, 4), "little")
+    vector = int.from_bytes(device.machine.mem_read(board.flash_origin + 4 * (16 + 14), 4), "little")
+    assert enabled == 1 << 14 and vector & ~1 == device.symbols["microphone_interrupt"] & ~1
+
+    ring = 4_096 if board is F401 else 16_384
+    rng, free = np.random.default_rng(0), (device.symbols["_ebss"] + 7) & ~7
+    sound = rng.integers(-32_768, 32_768, ring + 64).astype("<i2")
+    for number, left in enumerate(sound.reshape(-1, 64)):
+        half = number % 2
+        frames = np.stack([left, rng.integers(-9, 9, 64).astype("<i2")], axis=1)
+        device.machine.mem_write(chip.values[dma + STREAM_3 + 0x0C] + 256 * half, frames.tobytes())
+        chip.values[dma] = 1 << (26 + half)
+        device.call("microphone_interrupt")
+        assert chip.values[dma + 8] == 0x3D << 22  # the flags are cleared
+    heard = b""
+    while count := device.call("microphone_read", free, 50):
+        heard += bytes(device.machine.mem_read(free, 2 * count))
+    assert np.array_equal(np.frombuffer(heard, "<i2"), sound[:ring])  # what came when the ring was full is lost
+
+
+FLASH = {  # sector's number and address, offset of the flash's registers of its bank
+    "stm32f401": (6, 0x08040000, 0x20000),
+    "stm32f767": (10, 0x08180000, 0x40000),
+    "stm32h743": (6, 0x081C0000, 0x20000),
+}
+
+
+class FlashController:
+    """Flash of a chip behind its registers: locked, erased by sectors, written by units; counts what is not allowed."""
+
+    def __init__(self, device: EmulatedBoard, chip: Peripherals, board):
+        import unicorn
+
+        self.h7 = board is H743
+        self.number, self.address, self.size = FLASH[board.name]
+        self.keys: list[int] = []
+        self.locked, self.command, self.faults, self.erased = True, 0, [], []
+        self.machine = device.machine
+        self.machine.mem_protect(self.address, 2 * self.size, unicorn.UC_PROT_ALL)
+        self.machine.hook_add(
+            unicorn.UC_HOOK_MEM_WRITE, self._programmed, begin=self.address, end=self.address + 2 * self.size - 1
+        )
+        self.key, self.control = (0x52002104, 0x5200210C) if self.h7 else (0x40023C04, 0x40023C10)
+        chip.on_write = self._register
+        chip.values[self.control] = 1 if self.h7 else 1 << 31
+        self.chip = chip
+
+    def _register(self, address, value):
+        lock, start = (1, 1 << 7) if self.h7 else (1 << 31, 1 << 16)
+        if address == self.key:
+            self.keys.append(value)
+            if self.keys[-2:] == [0x45670123, 0xCDEF89AB]:
+                self.locked = False
+                self.chip.values[self.control] = 0
+        if address == self.control:
+            if self.locked:
+                self.chip.values[self.control] = lock
+                return
+            self.command, self.locked = value, bool(value & lock)
+            erases, sector = (value >> 2 & 1, value >> 8 & 7) if self.h7 else (value >> 1 & 1, value >> 3 & 31)
+            if erases and value & start:
+                self.erased.append(sector)
+                place = self.address + (sector - self.number) * self.size
+                self.machine.mem_write(place, b"\xff" * self.size)
+
+    def _programmed(self, machine, access, address, size, value, _):
+        programs = self.command >> 1 & 1 if self.h7 else self.command & 1
+        before = int.from_bytes(machine.mem_read(address, size), "little")
+        if self.locked or not programs or size != 4 or before != 0xFFFFFFFF:
+            self.faults.append((hex(address), size, hex(self.command), hex(before)))
+
+
+@pytest.mark.parametrize("board", [F401, F767, H743], ids=lambda b: b.name)
+def test_the_state_is_saved_to_the_boards_flash(board, project, tmp_path):
+    """Unlocked by its keys, erased by sector, each unit written once, locked again: the state comes back."""
+    folder = tmp_path / "project"
+    shutil.copytree(project, folder)
+    device = EmulatedBoard(build_firmware(folder, board, serial=True), board)
+    chip = Peripherals(device, CLOCKS[board.name])
+    flash = FlashController(device, chip, board)
+    device.boot()
+    device.call("nucleo_start")
+    assert device.call("flash_size") == flash.size
+    assert device.call("tml_restore") == 0  # nothing there yet
+    assert device.call("tml_save_all") == 1
+    assert (flash.erased, flash.faults, flash.locked) == ([flash.number], [], True)
+    sample = (device.symbols["_ebss"] + 7) & ~7
+    for x, label in zip(X[START : START + 12].astype("<f4"), Y[START : START + 12], strict=True):
+        device.machine.mem_write(sample, x.tobytes())
+        device.call("tml_teach", sample, int(label))
+        assert device.call("tml_save", sample, int(label), 1) == 1
+    variables = device.symbols["_sdata"], device.symbols["_ebss"] - device.symbols["_sdata"]
+    taught = bytes(device.machine.mem_read(*variables))
+    device.call("tml_reset")
+    assert bytes(device.machine.mem_read(*variables)) != taught
+    assert device.call("tml_restore") == 1  # the snapshot and the twelve records
+    assert bytes(device.machine.mem_read(*variables)) == taught
+    assert device.call("tml_save_all") == 1 and flash.erased == [flash.number, flash.number + 1]
+    assert not flash.faults and flash.locked
 
 
 @pytest.mark.parametrize("kind", ["vectors", "sound"])

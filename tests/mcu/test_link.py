@@ -13,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.mcu.test_firmware import SLOW, clips, drifting, hide, sound_model
+from tests.mcu.test_front_ends import firmware_of, sounds
 from tmlcd_core import ActiveTinyKNN, BoardError, CondensingInTime, GeneralizedCusum, HybridTinyKNN, Tandem
 from tmlcd_core.mcu import export_firmware
 from tmlcd_core.mcu.board_twin import BoardLoop, Twin, stored_samples
 from tmlcd_core.mcu.device import HostLibrary
+from tmlcd_core.mcu.front_ends import FRONT_ENDS, lay_out
 from tmlcd_core.mcu.link import PAYLOAD, BoardLink, BoardSilent, checksum, decode, encode
 
 SHIM = Path(__file__).parent / "serial_shim.c"
@@ -140,6 +142,34 @@ def test_sound_goes_in_and_features_come_out(tmp_path):
         (one,) = loop.step(clip, 1 - int(label))
         assert one.equal and np.array_equal(loop.link.features(), library.features(clip, 153))
     assert one.board.size > 16
+
+
+def test_words_of_the_boards_microphone_are_sent_unasked(tmp_path):
+    """A word is announced between two answers without spoiling them; board and twin answer alike."""
+    firmware = firmware_of("word")
+    line = HostLine(firmware.write(tmp_path))
+    loop = BoardLoop(lambda: link(line))
+    heard = FRONT_ENDS["word"].hear(np.concatenate(lay_out(sounds()[8:14])))
+    found = []
+    original, pieces = line.read, iter(np.array_split(np.concatenate(lay_out(sounds()[8:14])), 40))
+
+    def read(size):
+        piece = next(pieces, None)  # sound comes while the computer waits
+        if piece is not None:
+            block = np.ascontiguousarray(piece, np.int16)
+            line._c.tml_link_hear(ctypes.c_void_p(block.ctypes.data), ctypes.c_uint32(len(block)))
+            line.write(b"")
+        return original(size)
+
+    line.read = read
+    for word in loop.link.listen(1.0):
+        line.read = original  # a request is answered before the next sound comes
+        x = loop.link.features()
+        found.append((word.start, word.stop, word.decibels, x.tobytes()))
+        comparison = loop.twin.compare(x, -1, loop.link.observe())
+        assert comparison.equal and comparison.board.prediction == word.prediction
+        line.read = read
+    assert found == [(w.start, w.stop, w.decibels, w.x.tobytes()) for w in heard]
 
 
 def test_samples_of_the_paper_layout_are_read(tmp_path):

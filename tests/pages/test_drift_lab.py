@@ -698,6 +698,23 @@ def test_a_drift_that_was_asked_for_and_taken_back_does_not_return(button):
     assert ASKED not in at.session_state and at.run().session_state[GOOD].experiment.added == ()
 
 
+def test_classes_change_at_the_cursor_until_the_data_have_no_other_one():
+    """The fourth of the ready-made words is short of samples; it is used all the same, and a fifth is missed."""
+    at = lab(data=PACK, per_class="80", train="20", drift="none", learners="hybrid")
+    twice = ["class-change@30", "class-change@60"]
+    for added in (twice, [*twice, "class-change@90"]):
+        at.query_params["added"] = added
+        at.run()
+        assert not at.exception and at.session_state[GOOD].experiment.added == tuple(twice)
+    words = [drift.new for drift in at.session_state[GOOD].scenario.drifts]
+    assert len({"up", "yes", *words}) == 4
+    assert "“A class changes” needs one more class than the data have" in plain(messages(at)[0])
+    for button in ("undo", "fix added"):
+        at.query_params["added"] = [*twice, "class-change@90"]
+        at.run().button(key=button).click().run()
+        assert not messages(at) and at.query_params["added"] == twice, "only the change that cannot run is taken back"
+
+
 def test_cancelling_twenty_runs_goes_back_to_one_whatever_ends_the_run_of_the_page(monkeypatch):
     """Streamlit may end a run at any access of its state: what was cancelled stays so in the next run."""
     monkeypatch.setattr(repeat, "SPELL", 0.0)  # s: one step per run of the page

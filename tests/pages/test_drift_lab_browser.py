@@ -42,13 +42,21 @@ class Endless(CondensingInTime):
             time.sleep(0.01)
         return super().run(X, y)
 
+class Slow(CondensingInTime):
+    def run(self, X, y=None):
+        for _ in range(30):
+            report_step(0, 1, "samples")
+            time.sleep(0.01)
+        return super().run(X, y)
+
 register_learner(LearnerEntry("endless", "never ends with three classes", Endless, in_lab=True))
+register_learner(LearnerEntry("slow", "takes its time", Slow, in_lab=True))
 """
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """The app with a learner that never ends."""
+    """The app with a learner that never ends and one that takes its time."""
     (plugin := tmp_path_factory.mktemp("plugin") / "endless.py").write_text(ENDLESS)
     with serve(options=["--", "--plugin", str(plugin)]) as address:
         yield address
@@ -79,9 +87,12 @@ def test_settings_change_the_curves_keep_the_place_and_make_a_link(server, visit
     third = redrawn(page, second)
     assert len({first, second, third}) == 3
     assert drawn_time(page) == 250
+    expect(page.locator(".player [aria-live]")).to_contain_text("Sample 250 of 450.", timeout=WAIT)
     assert "h=26" in page.url and "lambda=3" in page.url
-    copied = with_player(visit, page.url)
-    assert data(copied, "digest") == third
+    page.goto(page.url)  # a new session
+    page.wait_for_selector(".player[data-time]")
+    settle(page)
+    assert data(page, "digest") == third
 
 
 def test_the_inspector_follows_the_player_to_the_end_of_a_longer_run(server, visit):  # noqa: F811
@@ -145,7 +156,7 @@ def test_a_sound_and_its_neighbours_can_be_heard(server, visit):  # noqa: F811
 
 
 def test_twenty_runs_with_bands_and_a_cancel_that_works(server, visit):  # noqa: F811
-    page = with_player(visit, f"{server}/{QUICK}&per_class=1500&lambda=6&learners=incremental")
+    page = with_player(visit, f"{server}/{QUICK}&learners=slow")
     digest = data(page, "digest")
     page.get_by_role("radio", name="20 runs").click()
     page.get_by_text(re.compile(r"^Run \d+ of 20")).first.wait_for()
@@ -154,7 +165,9 @@ def test_twenty_runs_with_bands_and_a_cancel_that_works(server, visit):  # noqa:
     settle(page)
     page.wait_for_function("() => !location.search.includes('bands')")
     assert data(page, "digest") == digest
-    page = with_player(visit, f"{server}/{QUICK}")
+    page.goto(f"{server}/{QUICK}&learners=hybrid")
+    page.wait_for_selector(".player[data-time]")
+    settle(page)
     single = data(page, "digest")
     page.get_by_role("radio", name="20 runs").click()
     page.wait_for_url("**bands=true**")
@@ -222,8 +235,11 @@ def test_the_start_tells_its_story_and_its_address_holds_it(server, visit):  # n
     expect(page.locator(".player .chip:visible")).to_have_text(["Change 750"])
     page.locator(".player .jump", has_text="Change 750").click()
     assert drawn_time(page) == 750
+    place = page.locator(".player .body").evaluate("body => body.offsetTop")
     paused(page, 1499)
     expect(page.locator(".player .story")).to_have_text(STORY)
+    expect(page.locator(".player .chip:visible")).to_have_count(6)
+    assert page.locator(".player .body").evaluate("body => body.offsetTop") == place, "longer texts move nothing"
     expect(page.locator(".player .story")).to_contain_text("At 750 “up” and “yes” swapped. Static never recovered.")
     metrics = Experiment.from_link(page.url).run().learners["hybrid"].metrics
     page.locator(".player .jump", has_text="Hybrid recovered").click()

@@ -6,7 +6,7 @@ import pytest
 
 from pages.classroom import ADDRESSES
 from pages.views.lessons.own import Task, link
-from tests.pages.test_app_browser import browser, server, settle, visit  # noqa: F401
+from tests.pages.test_app_browser import browser, settle, visit  # noqa: F401
 from tests.support.appserver import serve
 
 pytestmark = [
@@ -14,6 +14,15 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("chromium") is None, reason="*** NO CHROMIUM ***"),
 ]
 HOSTILE = "<script>alert(1)</script> **bold** [x](http://example.org) $x$ :red[y] " + "long" * 30
+
+
+@pytest.fixture(scope="module")
+def server():
+    """The app in a classroom."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(ADDRESSES, "https://192.168.1.5:8501")
+        with serve() as address:
+            yield address
 
 
 def test_a_student_takes_a_lesson_with_the_keyboard_alone(server, visit):  # noqa: F811
@@ -67,21 +76,17 @@ def test_the_panel_fits_a_phone(scheme, server, visit):  # noqa: F811
     assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 0, "long text wraps"
 
 
-def test_the_teacher_sees_how_the_class_predicts_while_it_does(visit, monkeypatch):  # noqa: F811
-    monkeypatch.setenv(ADDRESSES, "https://192.168.1.5:8501")
-    with serve() as classroom:
-        teacher = visit(f"{classroom}/stm32?lesson=chip")
-        teacher.get_by_text("Show how the class predicted").click()
-        teacher.get_by_text("0 predictions so far").first.wait_for()
-        students = []
-        for said in ("On all of them", "Only on the larger ones", "Only on the larger ones"):
-            student = visit(f"{classroom}/stm32?lesson=chip")
-            students.append(student)
-            student.get_by_role("button", name=said).click()
-            student.get_by_text(f"You predicted: {said}").first.wait_for()
-        teacher.get_by_text("3 predictions so far").first.wait_for()
-        for counted in ("On all of them: 1", "Only on the larger ones: 2", "On none of them: 0"):
-            teacher.get_by_text(counted, exact=True).first.wait_for()
-        assert teacher.get_by_role("button", name="On all of them").is_visible(), "the teacher has not predicted"
-        for page in (teacher, *students):
-            page.goto("about:blank")  # before the server stops
+def test_the_teacher_sees_how_the_class_predicts_while_it_does(server, visit):  # noqa: F811
+    teacher = visit(f"{server}/stm32?lesson=chip")
+    teacher.get_by_text("Show how the class predicted").click()
+    teacher.get_by_text("0 predictions so far").first.wait_for()
+    student = visit(f"{server}/stm32?lesson=chip")
+    for said in ("On all of them", "Only on the larger ones", "Only on the larger ones"):
+        student.context.clear_cookies()  # another student
+        student.goto(f"{server}/stm32?lesson=chip")
+        student.get_by_role("button", name=said).click()
+        student.get_by_text(f"You predicted: {said}").first.wait_for()
+    teacher.get_by_text("3 predictions so far").first.wait_for()
+    for counted in ("On all of them: 1", "Only on the larger ones: 2", "On none of them: 0"):
+        teacher.get_by_text(counted, exact=True).first.wait_for()
+    assert teacher.get_by_role("button", name="On all of them").is_visible(), "the teacher has not predicted"

@@ -18,7 +18,7 @@ from playwright.sync_api import expect
 from benchmarks.bench_microphone import microphone_file
 from pages.views.microphone.hearing import MOST_BYTES
 from pages.views.microphone.sample_clips import sample_clip
-from tests.pages.test_app_browser import LOCAL, WAIT, server, settle  # noqa: F401
+from tests.pages.test_app_browser import LOCAL, POLICY, WAIT, server, settle  # noqa: F401
 from tests.pages.test_pages_browser import choose
 from tests.support.appserver import chromium, serve
 from tmlcd_core.features.voice import VOICE_EXTRACTORS, open_take
@@ -38,13 +38,15 @@ DEVICE = "--use-fake-device-for-media-stream"
 
 @contextmanager
 def opened(address: str, *flags: str, before: Callable[[Any], object] = lambda page: None, **options: Any) -> Iterator:
-    """The page in a new browser; an error on it or a request to another host fails the test."""
+    """The page in a new browser; an error, a request to another host or a violation of the policy fails the test."""
     with chromium(*flags) as running:
         page = running.new_page(viewport={"width": 1280, "height": 720}, **options)
         page.set_default_timeout(WAIT)
         faults: list[str] = []
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("request", lambda request: faults.append(request.url) if foreign(request.url) else None)
+        page.on("console", lambda told: faults.append(told.text) if told.text.startswith("policy:") else None)
+        page.add_init_script(POLICY)
         before(page)
         page.goto(address)
         settle(page)

@@ -1,10 +1,12 @@
 """The STM32 page: the paper's tables as printed, boards and configurations as the core counts them, the zip."""
 
 import io
+import json
 import subprocess
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -14,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shell.navigation import PAGES
 from pages.views.drift_lab.toolbar import chip_settings
+from pages.views.stm32 import board_in_the_loop
 from pages.views.stm32.choose import INPUTS
 from tmlcd_core.datasets import Dataset, Pack
 from tmlcd_core.errors import DataError
@@ -303,36 +306,90 @@ def test_an_example_has_the_features_of_its_configuration(c, monkeypatch, fresh)
 # ---------------------------------------------------------------- board in the loop
 
 
-def test_the_board_in_the_loop_names_what_is_missing_or_shows_a_run(monkeypatch, tmp_path):
-    """Without QEMU a sentence; with it a button that starts the command; its result as numbers and a chart."""
-    import json
+def board_steps(folder: Path, different: int | None = None) -> None:
+    """Write the file of a run of 40 samples, as `tmlcd board --live` does; the decision `different` is not equal."""
+    head = {"board": "stm32f401", "emulated": True, "learner": "hybrid", "classes": ["no", "yes"], "samples": 120,
+            "threshold": 6.0, "change": 20}  # fmt: skip
+    lines = [head]
+    for i in range(40):
+        board = {"prediction": i % 2, "time": i + 1, "size": 5 + i % 3, "alarm": int(i == 30), "change": 22 * (i == 30),
+                 "unknown": 0, "cycles": 1_344, "stack": 400, "statistic": 0.1 * i}  # fmt: skip
+        twin = {name: board[name] for name in ("prediction", "size", "change", "unknown", "statistic")}
+        if i == different:
+            twin["prediction"] = 1 - twin["prediction"]
+        lines.append(
+            {
+                "sample": i,
+                "cost": 1_000,
+                "label": -1 if i == 0 else i % 2,
+                "board": board,
+                **twin,
+                "equal": i != different,
+            }
+        )
+    text = "\n".join(json.dumps(line) for line in lines)
+    (folder / board_in_the_loop.LIVE).write_text(text + '\n{"half a li')
 
-    from pages.views.stm32 import board_in_the_loop
-    from tmlcd_core.cli.board import register
-    from tmlcd_core.cli.command import _Parser
 
+def test_without_qemu_the_board_in_the_loop_names_what_to_install(monkeypatch):
     monkeypatch.setattr(board_in_the_loop, "missing_tools", lambda: "QEMU is not installed: apt-get install it")
+    monkeypatch.setattr(board_in_the_loop, "offers_server_devices", lambda: False)
     at = open_page()
     assert not at.exception and any("QEMU is not installed" in one.value for one in at.info)
     assert any("board --port" in code.value for code in at.code)
 
-    parser = _Parser()
-    register(parser.add_subparsers())
-    options = parser.parse_args([*board_in_the_loop.COMMAND, "--out", "x"])
-    assert options.emulate and options.swap and options.out == Path("x")
 
-    step = {"time": 1, "size": 5, "statistic": 0.5}
-    found = {
-        "samples": 3, "different": 0, "alarms": [[3, 2]], "cost": {"mean": 1000.0, "most": 2000}, "stack": 400,
-        "steps": [{"board": step | {"time": i}} for i in (1, 2, 3)],
-    }  # fmt: skip
+@pytest.mark.parametrize("different", [None, 12])
+def test_a_board_and_its_twin_are_shown_on_the_player(different, monkeypatch, tmp_path):
+    """The player has the board's and the twin's curves; the table compares the decisions line by line."""
+    board_steps(tmp_path, different)
+    shown = []
     monkeypatch.setattr(board_in_the_loop, "missing_tools", lambda: None)
     monkeypatch.setattr(board_in_the_loop, "is_local_visitor", lambda: True)
-    monkeypatch.setattr(board_in_the_loop.BackgroundCommand, "result", lambda self: json.dumps(found))
+    monkeypatch.setattr(board_in_the_loop, "player", lambda run, key: shown.append(run))
+    work = board_in_the_loop.BackgroundCommand("a run that has ended")
+    work.process = SimpleNamespace(poll=lambda: 0, returncode=0)
+    work._folder = SimpleNamespace(name=str(tmp_path))
+    monkeypatch.setattr(board_in_the_loop.BackgroundCommand, "of_visitor", lambda *_: work)
     at = open_page()
     assert not at.exception
-    assert {"Samples", "Decisions that differ from Python", "Alarms"} <= {metric.label for metric in at.metric}
-    assert any(button.label == "Run" for button in at.button)
+    metrics = {metric.label: metric.value for metric in at.metric}
+    assert metrics["Decisions that differ from Python"] == ("0" if different is None else "1")
+    assert (metrics["Samples"], metrics["Alarms"]) == ("40", "1")
+    (run,) = shown
+    assert run.learners == ("Board", "Python twin") and run.length == 39  # the first sample has no label
+    assert run.alarms["Board"] == (29,) == run.alarms["Python twin"] and run.change_points["Board"] == (20,)
+    assert run.changes == (19,)
+    accuracy = {name: hits.mean() for name, hits in run.correct.items()}
+    assert accuracy["Board"] == 1 and (accuracy["Python twin"] == 1) == (different is None)
+    differing = next(panel for panel in run.panels if panel.short == "different").curves["Board"]
+    assert differing[-1] == (different is not None)
+    assert run.pack()
+    table = next(one.value for one in at.table if "Python" in one.value)
+    assert list(table["Board"]) == list(table["Python"]) == ["yes", "no", "yes", "no", "yes"]
+
+
+def test_the_command_of_the_page_is_one_that_the_command_line_takes(tmp_path):
+    from tmlcd_core.cli.board import register
+    from tmlcd_core.cli.command import _Parser
+
+    parser = _Parser()
+    register(parser.add_subparsers())
+    for device in (["--emulate"], ["--port=/dev/ttyACM0", f"--project={tmp_path}"]):
+        arguments = ["board", *device, *board_in_the_loop.DRIFT, "--live=x", "--out", "y"]
+        options = parser.parse_args(arguments)
+        assert options.swap and options.live == Path("x") and options.emulate == (options.port is None)
+
+
+def test_a_connected_board_needs_the_folder_of_its_project(monkeypatch, tmp_path):
+    monkeypatch.setattr(board_in_the_loop, "missing_tools", lambda: "QEMU is not installed: apt-get install it")
+    monkeypatch.setattr(board_in_the_loop, "offers_server_devices", lambda: True)
+    at = open_page()
+    assert not at.exception and any("There is no stream.bin in" in one.value for one in at.info)
+    assert not any(button.label == "Run" for button in at.button)
+    (tmp_path / "stream.bin").write_bytes(b"")
+    at.text_input(key="board:project").set_value(str(tmp_path)).run()
+    assert not at.exception and any(button.label == "Run" for button in at.button)
 
 
 def test_the_page_says_what_each_board_can_do():

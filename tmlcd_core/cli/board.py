@@ -7,7 +7,8 @@ import contextlib
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,12 +32,16 @@ def register(commands: Any) -> None:
         metavar="DIR",
         help="exported project, whose stream.bin is sent (--emulate: an example)",
     )
+    parser.add_argument(
+        "--listen", type=float, metavar="S", help="print what the board's own microphone hears for S seconds"
+    )
     parser.add_argument("--samples", type=int, metavar="N", help="samples to send; stream.bin is repeated (all once)")
     parser.add_argument("--swap", action="store_true", help="swap the first two classes in the second half: a drift")
     for name, about in (("threshold", "alarm level h"), ("batch", "batch n"), ("warmup", "warm-up ξ")):
         kind = float if name == "threshold" else int
         parser.add_argument(f"--{name}", type=kind, help=f"{about} of the change test (as exported)")
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="write the result and every step to this file")
+    parser.add_argument("--live", type=Path, metavar="FILE.jsonl", help="write each step to this file as it happens")
     parser.add_argument("--baud", type=int, default=115_200, help="bits per second of the serial line (%(default)s)")
     parser.add_argument(
         "--patience",
@@ -61,7 +66,10 @@ def _board(options: argparse.Namespace) -> Report:
         loop = BoardLoop(lambda: BoardLink(open_line(port, options.baud), port), _say, options.patience, given)
         try:
             stream = _stream(project / "stream.bin", loop.link.info) if project is not None else []
-            made = [one for batch in _follow(loop, stream, options) for one in batch]
+            with _live(options.live) as tell:
+                tell(_head(loop, stream, options))
+                heard = _listen(loop, options.listen) if options.listen else _follow(loop, stream, options)
+                made = [_told(loop, one, number, options.emulate, tell) for number, one in heard]
             report = _report(loop, made, options.emulate)
         finally:
             loop.link.close()
@@ -71,6 +79,38 @@ def _board(options: argparse.Namespace) -> Report:
         except OSError as error:
             raise DataError(f"{options.out} cannot be written ({error.strerror}): choose another --out") from error
     return report
+
+
+@contextlib.contextmanager
+def _live(path: Path | None) -> Iterator[Callable[[Any], None]]:
+    """A function that appends an object to the file as a line of JSON; it does nothing without a file."""
+    if path is None:
+        yield lambda _: None
+        return
+    try:
+        file = path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path} cannot be written ({error.strerror}): choose another --live") from error
+    with file:
+
+        def tell(what: Any) -> None:
+            file.write(json.dumps(plain(what), allow_nan=False) + "\n")
+            file.flush()
+
+        yield tell
+
+
+def _head(loop: BoardLoop, stream: list[tuple[int, Any]], options: argparse.Namespace) -> dict[str, Any]:
+    """The first line of the file of steps."""
+    info, n = loop.link.info, _length(stream, options)
+    return {
+        "board": info.board, "emulated": options.emulate, "learner": info.learner, "classes": loop.names, "samples": n,
+        "threshold": loop.twin.settings["threshold"], "change": n // 2 if options.swap else None,
+    }  # fmt: skip
+
+
+def _length(stream: list[tuple[int, Any]], options: argparse.Namespace) -> int:
+    return (options.samples or len(stream)) if stream else 0
 
 
 @contextlib.contextmanager
@@ -115,16 +155,36 @@ def _stream(path: Path, info: BoardInfo) -> list[tuple[int, Any]]:
     return found
 
 
-def _follow(loop: BoardLoop, stream: list[tuple[int, Any]], options: argparse.Namespace) -> Iterator[list[Comparison]]:
-    n = (options.samples or len(stream)) if stream else 0
+def _follow(
+    loop: BoardLoop, stream: list[tuple[int, Any]], options: argparse.Namespace
+) -> Iterator[tuple[int, Comparison]]:
+    """Number of the record, and the comparison of each sample of it."""
+    n = _length(stream, options)
     for i in range(n):
         label, sample = stream[i % len(stream)]
         if options.swap and i >= n // 2 and label in (0, 1):
             label = 1 - label
-        found = loop.step(sample, label)
-        for one in found:
-            _say(_line(loop, one))
-        yield found
+        for one in loop.step(sample, label):
+            yield i, one
+
+
+def _listen(loop: BoardLoop, seconds: float) -> Iterator[tuple[int, Comparison]]:
+    _say(f"Say a word; the board listens for {seconds:g} seconds.")
+    yield from enumerate(loop.listen(seconds))
+
+
+def _told(loop: BoardLoop, one: Comparison, number: int, emulated: bool, tell: Callable[[Any], None]) -> Comparison:
+    """The same comparison, after its line and its step were written."""
+    _say(_line(loop, one))
+    tell({"sample": number, "cost": _cost(one, emulated), **asdict(one)})
+    return one
+
+
+def _cost(one: Comparison, emulated: bool) -> int:
+    """Cycles of prediction and update that the board has measured; of the emulated one its instructions."""
+    from tmlcd_core.mcu.qemu import instructions
+
+    return instructions(one.board.cycles) if emulated else one.board.cycles
 
 
 def _line(loop: BoardLoop, one: Comparison) -> str:
@@ -141,12 +201,9 @@ def _name(loop: BoardLoop, code: int) -> str:
 
 
 def _report(loop: BoardLoop, made: list[Comparison], emulated: bool) -> Report:
-    from tmlcd_core.mcu.qemu import instructions
-
     info = loop.link.info
     different = sum(not one.equal for one in made)
-    cycles = [one.board.cycles for one in made if one.board.cycles]
-    counted = [instructions(c) for c in cycles] if emulated else cycles
+    counted = [cost for one in made if (cost := _cost(one, emulated))]
     unit = "instructions (counted under emulation)" if emulated else "cycles (measured on the board)"
     found: dict[str, Any] = {
         "board": info.board,

@@ -311,8 +311,12 @@ class Experiment:
         counts = {word: feature_pool.count(word) for word in feature_pool.classes} | dict(usable or {})
         found = fitting_scenario(make, (self.per_class, self.train), counts, feature_pool.name, self.seed)
         details = replace(details, new=None, affected=0)
-        for drift, at in self._added:
-            found = fitting_addition(found, drift, at, details, counts, self.seed)
+        for number, (drift, at) in enumerate(self._added):
+            try:
+                found = fitting_addition(found, drift, at, details, counts, self.seed)
+            except TmlcdError as fault:
+                fault.remedy = {"added": self.added[:number]}
+                raise
         return found
 
     def stream(self, feature_pool: FeaturePool | None = None, progress: Progress = silent) -> Stream:

@@ -229,3 +229,9 @@ class BoardLoop:
                 self._again(error)
                 if found:
                     return found
+
+    def listen(self, seconds: float) -> Iterator[Comparison]:
+        """Yield a `Comparison` for each word that the board's microphone hears within some seconds."""
+        for _ in self.link.listen(seconds):
+            x = self.link.features()
+            yield self.twin.compare(x, -1, self.link.observe())

@@ -112,13 +112,19 @@ def zig_is_installed() -> bool:
 
 
 def build_firmware(
-    folder: str | Path, board: Board, compiler: str = "zig", whole: bool = False, serial: bool = False
+    folder: str | Path,
+    board: Board,
+    compiler: str = "zig",
+    whole: bool = False,
+    serial: bool = False,
+    microphone: bool = False,
 ) -> Path:
     """Build the board's ELF with the project's Makefile and return its path.
 
-    `whole` keeps unused functions; `serial` builds the firmware of the serial line.
+    `whole` keeps unused functions; `serial` builds the firmware of the serial line, `microphone` the one with
+    a microphone.
     """
-    variables = [f"BOARD={board.name}"]
+    variables = [f"BOARD={board.name}"] + ["MICROPHONE=1"] * microphone
     if compiler == "zig":
         variables += [
             f"DEVICE_CC={' '.join(ZIG)}",
@@ -128,7 +134,8 @@ def build_firmware(
         raise ConfigError(f"compiler={compiler!r}; choose 'zig' or 'gnu'")
     if whole:
         variables.append("LDFLAGS=-Wl,--no-gc-sections")
-    elf = Path(folder) / f"{'serial' if serial else 'firmware'}-{board.name}.elf"
+    kind = "microphone" if microphone else "serial" if serial else "firmware"
+    elf = Path(folder) / f"{kind}-{board.name}.elf"
     elf.unlink(missing_ok=True)
     make(folder, elf.name, *variables)
     return elf
@@ -290,6 +297,7 @@ class EmulatedBoard:
         self._input = io.BytesIO()
         self._output: list[bytes] = []
         self._running = False
+        self._paused = self._may_pause = False
 
     def static_bytes(self) -> int:
         """Return the bytes of the sections .data and .bss."""
@@ -312,10 +320,42 @@ class EmulatedBoard:
     def run(self, stream: bytes) -> str:
         """Run the program from reset to its end with `stream` as stream.bin; return its output."""
         self._input, self._output, self._running = io.BytesIO(stream), [], True
+        self._paused = self._may_pause = False
         self._reset(0)
         if self._running:
             raise ExportError("the program stopped early: check stream.bin and the board")
         return b"".join(self._output).decode()
+
+    def run_part(self, part: bytes) -> str:
+        """Run the program until it has read `part`, the next whole records of stream.bin; return its output."""
+        self._input, self._output, self._running, self._may_pause = io.BytesIO(part), [], True, True
+        if self._paused:
+            self._paused = False
+            self.machine.emu_start(self.machine.reg_read(self._arm.UC_ARM_REG_PC) | 1, 0)
+        else:
+            self._reset(0)
+        if not self._paused:
+            raise ExportError("the program stopped early: check the records and the board")
+        return b"".join(self._output).decode()
+
+    def _registers(self) -> list[int]:
+        arm = self._arm
+        names = [*(f"R{i}" for i in range(13)), "SP", "LR", "PC", "CPSR", "FPSCR", *(f"D{i}" for i in range(16))]
+        return [getattr(arm, f"UC_ARM_REG_{name}") for name in names]
+
+    def save(self) -> tuple[list[int], bytes]:
+        """Return the state of a program between two parts: registers, and RAM with the core's own page behind it."""
+        values = [int(self.machine.reg_read(register)) for register in self._registers()]
+        ram = self.machine.mem_read(self.board.ram_origin, _pages(self.board.ram))
+        return values, bytes(ram) + bytes(self.machine.mem_read(SYSTEM, PAGE))
+
+    def restore(self, values: list[int], memory: bytes) -> None:
+        """Set the state that `save` has returned; `run_part` goes on from there."""
+        self.machine.mem_write(self.board.ram_origin, memory[:-PAGE])
+        self.machine.mem_write(SYSTEM, memory[-PAGE:])
+        for register, value in zip(self._registers(), values, strict=True):
+            self.machine.reg_write(register, value)
+        self._paused = True
 
     def _reset(self, until: int) -> None:
         """Reset the core: stack pointer and first instruction come from the vector table."""
@@ -339,6 +379,11 @@ class EmulatedBoard:
             request = bytes(machine.mem_read(where, 12))
             to, count = (int.from_bytes(request[i : i + 4], "little") for i in (4, 8))
             part = self._input.read(count)
+            if not part and self._may_pause:
+                self._paused = True
+                machine.reg_write(arm.UC_ARM_REG_PC, pc | 1)  # the call is made again with the next part
+                machine.emu_stop()
+                return
             machine.mem_write(to, part)
             answer = count - len(part)
         elif what == SYS_WRITE0:

@@ -26,6 +26,7 @@ STORE_NAMES = ("float32", "int16", "uint8")
 SETTINGS = ("threshold", "learner", "max_size", "k", "by_distance", "batch", "warmup", "down", "condense")
 REASONS = {1: "it does not know this request", 2: "the request has a wrong length", 3: "it has no sample yet"}
 _SETTINGS, _HELLO, _ANSWER = struct.Struct("<d8I"), struct.Struct("<4B4H4I"), struct.Struct("<i7Id")
+_HEARD = struct.Struct("<IIfi")
 
 
 class BoardSilent(BoardError):
@@ -270,7 +271,22 @@ class BoardLink:
             found = self.request("a", samples[at : at + PAYLOAD // 2].tobytes())
             at += int.from_bytes(found[:2], "little")
             if found[2]:
-                yield Heard(*struct.unpack("<IIfi", found[3:19]))
+                yield Heard(*_HEARD.unpack(found[3:19]))
+
+    def listen(self, seconds: float) -> Iterator[Heard]:
+        """Yield each word that the board's microphone hears within some seconds; judge it before asking for the next.
+
+        A word that ends while a request is answered is not reported.
+        """
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            frames = self._frames(min(until, time.monotonic() + 1.0))
+            try:
+                found = next((payload for what, _, payload in frames if what == "W"), b"")
+            except OSError as error:
+                raise BoardSilent(f"The connection to {self.name} broke ({error}): connect the board again") from error
+            if len(found) == _HEARD.size:
+                yield Heard(*_HEARD.unpack(found))
 
     def predict(self) -> int:
         """Return the class code predicted for the current sample."""

@@ -20,6 +20,14 @@ flags = [f for f in env.get("CCFLAGS", []) if str(f).startswith("-m")]
 env.Append(LINKFLAGS=[*flags, "-nostdlib", "-Wl,--gc-sections"], LIBS=["gcc"])
 """
 
+# For front ends that hear words; microphone.h has the wires.
+MICROPHONE = """
+[env:{env}_microphone]
+extends = env:{env}
+build_src_filter = ${{env:{env}.build_src_filter}} +<microphone.c>
+build_flags = ${{env:{env}.build_flags}} -DTML_MICROPHONE
+"""
+
 
 def packaging(board: Board, core: Sequence[str], core_flags: str) -> dict[str, str]:
     """Return the packaging files by path.
@@ -47,6 +55,7 @@ def packaging(board: Board, core: Sequence[str], core_flags: str) -> dict[str, s
 
 def _platformio(board: Board, core: Sequence[str], core_flags: str) -> str:
     sources = [*core, "protocol.c", "flash_store.c", "nucleo.c", "serial.c", "startup.c"]
+    microphone = MICROPHONE.format(env=NUCLEO[board.name]) if "listen.c" in core else ""
     return f"""\
 ; pio run, then pio run --target upload. Not tried with PlatformIO itself: its compilers could not be fetched.
 [platformio]
@@ -68,7 +77,7 @@ build_flags =
     {core_flags}
     -DTML_STM32{FAMILY[board.name]}
     '-DTML_BOARD="{board.name}"'
-"""
+{microphone}"""
 
 
 def _library_json(core: Sequence[str]) -> str:

@@ -32,10 +32,10 @@ CORE_FLAGS = {
 }
 # Some M7 (STM32F746) have single precision only; software doubles run on all of them.
 ANY_M7 = CORE_FLAGS["cortex-m7"].replace("fpv5-d16", "fpv5-sp-d16")
-SERIAL_SOURCES = ("protocol.c", "flash_store.c", "nucleo.c", "serial.c")
+SERIAL_SOURCES = ("protocol.c", "flash_store.c", "nucleo.c", "serial.c", "microphone.c")
 ALWAYS = ("tmlcd.h", "model.h", "mathfn.h", "mathfn.c", "report.h", "report.c", "stream.h", "stream.c", "host.c",
           "firmware.c", "board_io.h", "board_io.c", "startup.c", "protocol.h", "flash_store.h",
-          "nucleo.h", *SERIAL_SOURCES)  # fmt: skip
+          "nucleo.h", "stm32.h", "microphone.h", *SERIAL_SOURCES)  # fmt: skip
 FOR_KNN = ("knn.h", "knn.c", "learner.c")
 FOR_TANDEM = ("tandem.c",)
 FOR_CLIPS = ("frontend.h", "fft.h", "audio.h", "spectrogram.c", "stem.c", "clip.c")

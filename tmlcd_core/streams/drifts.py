@@ -257,8 +257,7 @@ def add_drift(
     length = scenario.length if length is None else length
     if not 0 < at < length:
         raise ConfigError(
-            f"the drift {drift!r} at sample {at} lies outside the stream; choose a sample from 1 to {length - 1}",
-            remedy={"added": ()},
+            f"the drift {drift!r} at sample {at} lies outside the stream; choose a sample from 1 to {length - 1}"
         )
     begun = [replace(one, over=min(one.over, at - one.at)) for one in scenario.drifts if one.at < at]
     steps = _spread(drift_kind(drift).parts(details or DriftDetails()), at, length)

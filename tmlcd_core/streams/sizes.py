@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from tmlcd_core.errors import DataError
+from tmlcd_core.errors import ConfigError, DataError
 from tmlcd_core.streams.drifts import DriftDetails, add_drift
 from tmlcd_core.streams.scenario import Scenario
 from tmlcd_core.streams.stream import order_labels
@@ -129,7 +129,11 @@ def fitting_addition(
     eligible = [word for word, n in counts.items() if n >= fewest]
 
     def longer(length: int) -> Scenario:
-        return add_drift(scenario, drift, at, length, details).complete(list(counts), seed, eligible)
+        undrawn = add_drift(scenario, drift, at, length, details)
+        try:
+            return undrawn.complete(list(counts), seed, eligible)
+        except ConfigError:  # a small class is better than none; the stream gets shorter
+            return undrawn.complete(list(counts), seed)
 
     def short(one: Scenario) -> list[str]:
         return [word for word, n in order_labels(one, seed).needed.items() if n > counts[word]]

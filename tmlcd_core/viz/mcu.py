@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -224,41 +224,3 @@ def stage_table(case: Case) -> dict[str, list[str]]:
     if any(row.paper for row in rows):
         found["ms in the paper"] = [row.paper for row in rows]
     return found
-
-
-def loop_figure(found: Mapping[str, Any]) -> Any:
-    """Return a Plotly chart of a board in the loop: |T|, g and alarms over the samples.
-
-    `found` is the JSON object that `tmlcd board --out` writes.
-    """
-    steps = [step["board"] for step in found["steps"]]
-    times = np.array([step["time"] for step in steps])
-    data: list[Part] = [
-        {
-            "type": "scatter", "x": times, "y": np.array([step[name] for step in steps]), "name": title,
-            "mode": "lines", "line": {"color": colour, "width": 3}, "yaxis": axis,
-        }
-        for name, title, colour, axis in (("size", "|T|", PURPLE, "y"), ("statistic", "g", OLIVE, "y2"))
-    ]  # fmt: skip
-    shapes = [
-        {"type": "line", "x0": time, "x1": time, "y0": 0, "y1": 1, "yref": "paper", "line": {"color": PINK, "width": 3}}
-        for time, _ in found["alarms"]
-    ]
-    notes = [
-        {
-            "x": time,
-            "y": 1,
-            "yref": "paper",
-            "yanchor": "bottom",
-            "showarrow": False,
-            "text": f"alarm: change at {change}",
-        }
-        for time, change in found["alarms"]
-    ]
-    layout = {
-        "height": 300, "margin": MARGIN, "uirevision": "board", "legend": {"orientation": "h", "y": -0.25},
-        "shapes": shapes, "annotations": notes, "xaxis": {"title": {"text": "sample"}},
-        "yaxis": {"title": {"text": "|T|"}, "rangemode": "tozero"},
-        "yaxis2": {"title": {"text": "g"}, "overlaying": "y", "side": "right", "rangemode": "tozero"},
-    }  # fmt: skip
-    return plotly_figure(data, layout)

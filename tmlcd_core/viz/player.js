@@ -202,7 +202,8 @@ class Player {
     const run = decode(bytes);
     const first = this.run === null;
     const otherLength = first || run.length !== this.run.length;
-    if (first || run.digest !== this.run.digest) {
+    const other = first || run.digest !== this.run.digest;
+    if (other) {
       const atEnd = !first && !this.playing && this.time >= this.run.length - 1;
       this.run = run;
       if (first) this.time = Math.min(run.start ?? run.length - 1, run.length - 1);
@@ -220,8 +221,6 @@ class Player {
       this.buildChips();
       this.buildTable();
       this.paper = null;
-      // A run of another length moves the cursor: report the new position to the page.
-      if (!this.playing && this.index !== (this.sent ?? run.start)) this.report();
     } else for (const name of ["links", "tools", "reports"]) this.run[name] = run[name];
     this.buildWorld();
     const style = getComputedStyle(this.root);
@@ -241,6 +240,11 @@ class Player {
       this.root.dataset.redrawMs = (performance.now() - began).toFixed(1);
       this.root.dataset.redrawn = performance.now().toFixed(1);
       this.root.dataset.redraws = Number(this.root.dataset.redraws ?? 0) + 1;
+    }
+    if (other && !this.playing) {
+      // A run of another length moves the cursor: report the new position to the page.
+      if (this.index !== (this.sent ?? run.start)) this.report();
+      else if (!first) this.announce();
     }
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (first && run.autoplay && !still) this.play();
@@ -307,10 +311,11 @@ class Player {
       const one = new Picture(run, l);
       const figure = element("figure");
       const caption = element("figcaption");
-      caption.textContent = learner.short;
+      const what = one.own.T ? "samples stored by" : "newest samples of"; // not every learner tells which samples it holds
+      caption.textContent = one.own.T ? learner.short : `${learner.short}: newest samples`;
       caption.style.borderColor = learner.colour;
       one.figure = figure;
-      one.canvas.setAttribute("aria-label", `${run.picture.title}: samples stored by ${learner.name}.`);
+      one.canvas.setAttribute("aria-label", `${run.picture.title}: ${what} ${learner.name}.`);
       this.pointing(one);
       figure.append(one.canvas, caption);
       planes.append(figure);
@@ -621,10 +626,16 @@ class Player {
     this.speed.value = SPEEDS.reduce((best, value) => (distance(value) < distance(best) ? value : best));
   }
 
-  report() {
+  // The sample, the story and the values for a screen reader.
+  announce() {
     const { index, run } = this;
     this.live.textContent = `Sample ${index} of ${run.length}. ${this.story.textContent} ` + run.learners
       .map((learner, l) => `${learner.short}: ${this.values(l, index)}`).join("; ");
+  }
+
+  report() {
+    const { index, run } = this;
+    this.announce();
     clearTimeout(this.sending);
     this.sending = setTimeout(() => {
       if (!run.reports || this.sent === index) return;
@@ -716,6 +727,7 @@ class Player {
   // Height of each chart in px: the high ones get what the window leaves free, but at least HEIGHT.main.
   heights() {
     const { run } = this;
+    this.reserveStory();
     if (run.height || this.columns) return run.panels.map(() => run.height ?? HEIGHT.columns);
     const strips = run.panels.filter(({ strip }) => strip).length;
     const high = run.panels.length - strips;
@@ -724,7 +736,10 @@ class Player {
     const presenting = zoom > 1;
     // A projector of 1280x720 shows all of the presenter's view: less of everything but the charts.
     const compact = presenting && innerHeight / zoom < 640;
-    this.root.classList.toggle("compact", compact);
+    if (compact !== this.root.classList.contains("compact")) {
+      this.root.classList.toggle("compact", compact);
+      this.reserveStory();
+    }
     const stripHeight = compact ? HEIGHT.compactStrip : HEIGHT.strip;
     // Distance from the top of the page to the charts, whatever is scrolled, and what stands below them.
     const host = this.root.getRootNode().host ?? this.root;
@@ -850,26 +865,46 @@ class Player {
     shown.forEach((one, n) => one.draw(this.playing ? this.time : this.index, this.index, pace, !this.playing, now, n === this.turn, this.chosen));
   }
 
+  storyParts({ lead, clauses }) {
+    const parts = [lead];
+    clauses.forEach((clause, l) => {
+      const { short, colour, name } = this.run.learners[l];
+      if (!clause || this.hidden.has(name)) return;
+      const who = element("b");
+      who.textContent = short;
+      who.style.borderColor = colour;
+      parts.push(" ", who, ` ${clause}.`);
+    });
+    return parts;
+  }
+
+  // Room for the longest sentence of the run: nothing below it moves while the run plays.
+  reserveStory() {
+    const { run, story } = this;
+    if (story.hidden) return;
+    const trial = element("div");
+    trial.style.cssText = `position: absolute; visibility: hidden; width: ${story.clientWidth}px`;
+    for (const { at } of run.story) {
+      const text = element("p", "story");
+      text.append(...this.storyParts(storyAt(run, at)));
+      trial.append(text);
+    }
+    this.root.append(trial);
+    story.style.minHeight = `${Math.max(0, ...[...trial.children].map((text) => text.clientHeight))}px`;
+    trial.remove();
+  }
+
   // Story, cards, chips and, if open, the table.
   tell() {
     const { run, index } = this;
     this.tabled = performance.now();
     const set = (node, text) => node.textContent !== text && (node.textContent = text);
-    const { lead, clauses } = storyAt(run, index);
-    const key = JSON.stringify([run.digest, lead, clauses, [...this.hidden]]);
+    const story = storyAt(run, index);
+    const key = JSON.stringify([run.digest, story, [...this.hidden]]);
     if (key !== this.storyKey) {
       this.storyKey = key;
-      this.story.hidden = !lead;
-      const parts = [lead];
-      clauses.forEach((clause, l) => {
-        const { short, colour, name } = run.learners[l];
-        if (!clause || this.hidden.has(name)) return;
-        const who = element("b");
-        who.textContent = short;
-        who.style.borderColor = colour;
-        parts.push(" ", who, ` ${clause}.`);
-      });
-      this.story.replaceChildren(...parts);
+      this.story.hidden = !story.lead;
+      this.story.replaceChildren(...this.storyParts(story));
     }
     run.learners.forEach((learner, l) => {
       const { value, memory, kept } = this.cards[l];
@@ -887,7 +922,7 @@ class Player {
       set(kept, this.keptText(learner, index));
     });
     for (const { at, kind, chip } of this.moments) {
-      chip.hidden = kind !== "change" && at > this.furthest;
+      chip.style.visibility = kind !== "change" && at > this.furthest ? "hidden" : ""; // it keeps its place
       chip.classList.toggle("here", at === index);
     }
     this.fillTable();

@@ -42,7 +42,7 @@ FIXES = {
     "classes": ("lambda", "Use {} classes"),
     "max_bytes": ("max_bytes", "Use {:,} bytes"),
     "affected": ("affected", "Let {} classes change"),
-    "added": ("", "Remove the drifts added at the cursor"),
+    "added": ("", "Remove the drift added last"),
 }  # setting named by an error's remedy -> key of its widget, label of the button
 
 
@@ -139,7 +139,7 @@ def tell_problem(problem: TmlcdError | str, chosen: Chosen, good: LabRun | None)
     if experiment.remedied(feature_pool, problem):
         for setting, value in problem.remedy.items():
             key, label = FIXES[setting]
-            fix = partial(st.session_state.update, {key: value}) if key else remove_added
+            fix = partial(st.session_state.update, {key: value}) if key else partial(remove_added, value)
             st.button(label.format(value), key=f"fix {setting}", on_click=fix)
 
 
@@ -174,6 +174,7 @@ def show() -> None:
             good = st.session_state[GOOD] = run_with_words(chosen.experiment, chosen.upload, place)
         except TmlcdError as fault:
             problem = fault
+    remember(None if problem or good is None else good.experiment)
     if problem:
         with messages:
             tell_problem(problem, chosen, good)
@@ -181,7 +182,6 @@ def show() -> None:
         return
 
     if not problem:
-        remember(good.experiment)
         write_settings(good.experiment)
         with messages:
             tell_limits(good)

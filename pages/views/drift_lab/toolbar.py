@@ -23,6 +23,7 @@ from tmlcd_core.streams import DRIFTS, SourcePool
 
 PAST = "lab past"  # settings of the runs before this one, newest last
 MOST_PAST = 30
+REFUSED = "lab refused"  # True if the settings of the page cannot run
 MEMORY = "lab memory"
 OWN, SAMPLES, BYTES = "Each learner its own", "Equal samples", "Equal bytes"
 WRITTEN = "lab written"  # False: code has set widgets that the address does not show yet
@@ -71,8 +72,11 @@ def follow_link() -> None:
     _seed(asked)
 
 
-def remember(experiment: Experiment) -> None:
-    """Record the settings of a run, for `undo`."""
+def remember(experiment: Experiment | None) -> None:
+    """Record the settings of a run, for `undo`; None for settings that cannot run."""
+    st.session_state[REFUSED] = experiment is None
+    if experiment is None:
+        return
     past: Past = st.session_state.setdefault(PAST, [])
     if past and past[-1][0] == experiment:
         return
@@ -81,10 +85,11 @@ def remember(experiment: Experiment) -> None:
 
 
 def undo() -> None:
-    """Set the settings to those before the last change."""
+    """Set the settings to those before the last change: of the shown run, if the last change cannot run."""
     past: Past = st.session_state.get(PAST, [])
-    if len(past) > 1:
+    if len(past) > 1 and not st.session_state.get(REFUSED):
         past.pop()
+    if past:
         _restore(past[-1])
 
 
@@ -112,7 +117,7 @@ def tools(good: LabRun | None) -> bool:
         options = {"false": "One run", "true": f"{RUNS} runs"}
         hint = f"{RUNS} runs: average and standard deviation over consecutive seeds."
         several = chosen(st.segmented_control, "Runs", options, key=TOGGLE, help=hint, required=True) == "true"
-    nothing = len(st.session_state.get(PAST, [])) < 2
+    nothing = len(st.session_state.get(PAST, [])) < (1 if st.session_state.get(REFUSED) else 2)
     told = "Take back the last change of a setting."
     st.button("Undo", key="undo", on_click=undo, icon=":material/undo:", disabled=nothing, help=told, type="tertiary")
     told = "Back to the settings at the start."
@@ -188,10 +193,10 @@ def added_in_words(added: Sequence[str]) -> list[str]:
     return [f"“{DRIFTS[name].title}” at {int(at):,}" for name, _, at in parts if name in DRIFTS and at.isdecimal()]
 
 
-def remove_added() -> None:
-    """Remove the drifts that were added at the cursor."""
+def remove_added(but: Sequence[str] = ()) -> None:
+    """Remove the drifts that were added at the cursor, except those in `but`."""
     forget_asked()
-    write_address({ADDED: []})
+    write_address({ADDED: list(but)})
 
 
 def offered_drifts(good: LabRun) -> list[tuple[str, str]]:

@@ -23,12 +23,22 @@ int tml_save(const float *x, int32_t label, int taught);
 /* After tml_reset or tml_configure: the whole state. Returns 0 if the flash cannot be written. */
 int tml_save_all(void);
 
-/* What the board has to provide: two sectors, 0 and 1. Writing changes bits from 1 to 0; addresses and counts are
- * multiples of 4. Both return 0 if the flash does not hold what it should afterwards. */
+#ifndef FLASH_UNIT
+#if defined(TML_STM32H7)
+#define FLASH_UNIT 32 /* bytes that are written at once, each unit once between two erasures: the H7 has an ECC for it */
+#else
+#define FLASH_UNIT 4
+#endif
+#endif
+
+/* What the board has to provide: two sectors, 0 and 1. flash_erase and flash_write return 0 if the flash does not hold
+ * what it should afterwards; flash_write writes one unit at a multiple of FLASH_UNIT. A unit whose writing was cut may
+ * stop the core when it is read: nothing is read before flash_intact has returned 1 for it. */
 uint32_t flash_size(void); /* of one sector, in bytes; 0 if there is no flash to use */
 const uint8_t *flash_sector(uint32_t sector);
 int flash_erase(uint32_t sector);
-int flash_write(uint32_t sector, uint32_t at, const void *bytes, uint32_t count);
+int flash_write(uint32_t sector, uint32_t at, const uint8_t *unit);
+int flash_intact(uint32_t sector, uint32_t at, uint32_t count);
 
 #ifdef __cplusplus
 }

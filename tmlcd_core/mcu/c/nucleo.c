@@ -6,60 +6,7 @@
 #include "nucleo.h"
 #include "flash_store.h"
 #include "protocol.h"
-
-#define REGISTER(address) (*(volatile uint32_t *)(uintptr_t)(address))
-#define PATIENCE 100000 /* polls of a flag that should come within microseconds */
-
-#if defined(TML_STM32F4)
-#define RCC 0x40023800u
-#define FLASH_ACR 0x40023C00u
-#define GPIO(letter) (0x40020000u + 0x400u * (uint32_t)((letter) - 'A'))
-#define GPIO_ENABLE (RCC + 0x30)
-#define USART 0x40004400u /* USART2: PA2, PA3 */
-#define USART_ENABLE (RCC + 0x40)
-#define USART_BIT 17
-#define USART_PORT 'A'
-#define USART_TX 2
-#define USART_RX 3
-#define LED_PORT 'A' /* LD2 */
-#define LED_PIN 5
-#define PRESSED 0 /* PC13 is low while the button is pressed */
-#define OSCILLATOR 16000000u
-#elif defined(TML_STM32F7)
-#define RCC 0x40023800u
-#define PWR 0x40007000u
-#define FLASH_ACR 0x40023C00u
-#define GPIO(letter) (0x40020000u + 0x400u * (uint32_t)((letter) - 'A'))
-#define GPIO_ENABLE (RCC + 0x30)
-#define USART 0x40004800u /* USART3: PD8, PD9 */
-#define USART_ENABLE (RCC + 0x40)
-#define USART_BIT 18
-#define USART_PORT 'D'
-#define USART_TX 8
-#define USART_RX 9
-#define LED_PORT 'B' /* LD1 */
-#define LED_PIN 0
-#define PRESSED 1
-#define OSCILLATOR 16000000u
-#elif defined(TML_STM32H7)
-#define RCC 0x58024400u
-#define PWR 0x58024800u
-#define FLASH_ACR 0x52002000u
-#define GPIO(letter) (0x58020000u + 0x400u * (uint32_t)((letter) - 'A'))
-#define GPIO_ENABLE (RCC + 0xE0)
-#define USART 0x40004800u /* USART3: PD8, PD9 */
-#define USART_ENABLE (RCC + 0xE8)
-#define USART_BIT 18
-#define USART_PORT 'D'
-#define USART_TX 8
-#define USART_RX 9
-#define LED_PORT 'B' /* LD1 */
-#define LED_PIN 0
-#define PRESSED 1
-#define OSCILLATOR 64000000u
-#else
-#error "define TML_STM32F4, TML_STM32F7 or TML_STM32H7, or write your own nucleo.c"
-#endif
+#include "stm32.h"
 
 #if defined(TML_STM32F4) /* the registers of the serial line: the F4 has an older one */
 #define USART_BRR (USART + 0x08)
@@ -81,12 +28,6 @@
 #define RECEIVED (1u << 5)
 #define CAN_SEND (1u << 7)
 
-#define MODER 0x00 /* offsets of a port's registers */
-#define PUPDR 0x0C
-#define IDR 0x10
-#define BSRR 0x18
-#define AFR 0x20
-
 #define SYSTICK_CTRL 0xE000E010u
 #define SYSTICK_LOAD 0xE000E014u
 #define SYSTICK_VAL 0xE000E018u
@@ -99,21 +40,6 @@
 extern uint32_t _estack, _stack_limit; /* from the linker script */
 
 static uint32_t core_hz = OSCILLATOR, bus_hz = OSCILLATOR; /* of the core, of the serial line's bus */
-
-static void change(uint32_t address, uint32_t clear, uint32_t set)
-{
-    REGISTER(address) = (REGISTER(address) & ~clear) | set;
-}
-
-static int wait_for(uint32_t address, uint32_t mask, uint32_t value)
-{
-    for (uint32_t i = 0; i < PATIENCE; i++) {
-        if ((REGISTER(address) & mask) == value) {
-            return 1;
-        }
-    }
-    return 0;
-}
 
 #if defined(TML_STM32F4) || defined(TML_STM32F7)
 
@@ -192,25 +118,6 @@ static void start_clock(void)
 
 #endif
 
-static void use_port(char letter)
-{
-    change(GPIO_ENABLE, 0, 1u << (letter - 'A'));
-    (void)REGISTER(GPIO_ENABLE); /* the port needs two cycles */
-}
-
-static void set_mode(char port, uint32_t pin, uint32_t mode)
-{
-    change(GPIO(port) + MODER, 3u << (2 * pin), mode << (2 * pin));
-}
-
-static void use_for_serial_line(uint32_t pin)
-{
-    uint32_t place = 4 * (pin & 7u);
-    change(GPIO(USART_PORT) + AFR + 4 * (pin >> 3), 15u << place, 7u << place); /* alternate function 7 */
-    change(GPIO(USART_PORT) + PUPDR, 3u << (2 * pin), 1u << (2 * pin));          /* pull-up: an open line is idle */
-    set_mode(USART_PORT, pin, 2);
-}
-
 void nucleo_start(void)
 {
     start_clock();
@@ -219,8 +126,8 @@ void nucleo_start(void)
     use_port('C');
     set_mode(LED_PORT, LED_PIN, 1);
     set_mode('C', 13, 0);
-    use_for_serial_line(USART_TX);
-    use_for_serial_line(USART_RX);
+    use_pin(USART_PORT, USART_TX, 7, 1); /* alternate function 7; pull-up: an open line is idle */
+    use_pin(USART_PORT, USART_RX, 7, 1);
     change(USART_ENABLE, 0, 1u << USART_BIT);
     (void)REGISTER(USART_ENABLE);
     REGISTER(USART_BRR) = (bus_hz + NUCLEO_BAUD / 2) / NUCLEO_BAUD;
@@ -284,7 +191,7 @@ uint32_t board_cycles(void)
     return overflow ? 0 : SYSTICK_LONGEST - left;
 }
 
-/* -- two sectors of the flash, for flash_store.c: the F4's and F7's have the same registers -- */
+/* -- two sectors of the flash, for flash_store.c: the F4's and F7's have the same registers, the H7 one set per bank -- */
 
 #if defined(TML_STM32F4)
 #define SECTOR_NUMBER 6u
@@ -294,16 +201,38 @@ uint32_t board_cycles(void)
 #define SECTOR_NUMBER 10u
 #define SECTOR_SIZE 0x40000u
 #define SECTOR_ADDRESS 0x08180000u
+#else
+#define SECTOR_NUMBER 6u /* of bank 2: the program goes on in bank 1 meanwhile */
+#define SECTOR_SIZE 0x20000u
+#define SECTOR_ADDRESS 0x081C0000u
 #endif
 
-#if defined(SECTOR_NUMBER)
-
+#if defined(TML_STM32H7)
+#define FLASH_KEYR (FLASH_ACR + 0x104)
+#define FLASH_CR (FLASH_ACR + 0x10C)
+#define FLASH_SR (FLASH_ACR + 0x110)
+#define FLASH_CLEAR (FLASH_ACR + 0x114)
+#define ERRORS 0x07EE0000u        /* of writing, erasing and the ECC */
+#define TWO_WRONG_BITS (1u << 26) /* more than the ECC can correct */
+#define BUSY (1u << 2)            /* a command is waiting or under way */
+#define LOCKED 1u
+#define START (1u << 7)
+#define PROGRAM (1u << 1 | 2u << 4) /* by 32 bits at a time: any supply voltage of the board */
+#define ERASE(sector) (1u << 2 | 2u << 4 | (sector) << 8)
+#define SYSTEM_CCR 0xE000ED14u
+#define IGNORE_BUS_FAULTS (1u << 8) /* at the priority of a fault */
+#else
 #define FLASH_KEYR (FLASH_ACR + 0x04)
 #define FLASH_SR (FLASH_ACR + 0x0C)
 #define FLASH_CR (FLASH_ACR + 0x10)
+#define FLASH_CLEAR FLASH_SR
+#define ERRORS 0xF2u
 #define BUSY (1u << 16)
 #define LOCKED (1u << 31)
-#define BY_WORDS (2u << 8)
+#define START (1u << 16)
+#define PROGRAM (1u | 2u << 8) /* by words of 32 bits */
+#define ERASE(sector) (2u | 2u << 8 | (sector) << 3)
+#endif
 #define LONG_PATIENCE 100000000u /* erasing takes up to four seconds */
 
 extern uint32_t _sidata, _sdata, _edata; /* from the linker script */
@@ -319,14 +248,47 @@ const uint8_t *flash_sector(uint32_t sector)
     return (const uint8_t *)(uintptr_t)(SECTOR_ADDRESS + sector * SECTOR_SIZE);
 }
 
+#if defined(TML_STM32H7)
+
+/* Read with the faults masked: a unit that cannot be corrected sets a flag instead of stopping the core. */
+int flash_intact(uint32_t sector, uint32_t at, uint32_t count)
+{
+    const uintptr_t from = (uintptr_t)flash_sector(sector);
+    REGISTER(FLASH_CLEAR) = ERRORS;
+    __asm__ volatile("cpsid f" ::: "memory");
+    change(SYSTEM_CCR, 0, IGNORE_BUS_FAULTS);
+    __asm__ volatile("dsb\n isb" ::: "memory");
+    for (uint32_t i = at / FLASH_UNIT * FLASH_UNIT; i < at + count; i += FLASH_UNIT) {
+        (void)REGISTER(from + i);
+    }
+    __asm__ volatile("dsb\n isb" ::: "memory");
+    uint32_t wrong = REGISTER(FLASH_SR) & TWO_WRONG_BITS;
+    REGISTER(FLASH_CLEAR) = ERRORS;
+    change(SYSTEM_CCR, IGNORE_BUS_FAULTS, 0);
+    __asm__ volatile("cpsie f" ::: "memory");
+    return !wrong;
+}
+
+#else
+
+int flash_intact(uint32_t sector, uint32_t at, uint32_t count)
+{
+    (void)sector; /* without an ECC everything can be read; the store's checksums tell the rest */
+    (void)at;
+    (void)count;
+    return 1;
+}
+
+#endif
+
 static int flash_command(uint32_t command)
 {
     if (REGISTER(FLASH_CR) & LOCKED) {
         REGISTER(FLASH_KEYR) = 0x45670123u;
         REGISTER(FLASH_KEYR) = 0xCDEF89ABu;
     }
-    REGISTER(FLASH_SR) = 0xF2u; /* clear old errors */
-    REGISTER(FLASH_CR) = command | BY_WORDS;
+    REGISTER(FLASH_CLEAR) = ERRORS; /* old ones */
+    REGISTER(FLASH_CR) = command;
     return !(REGISTER(FLASH_CR) & LOCKED);
 }
 
@@ -341,63 +303,41 @@ static int flash_done(void)
 
 int flash_erase(uint32_t sector)
 {
-    if (!flash_command(2u | (SECTOR_NUMBER + sector) << 3)) {
+    if (!flash_command(ERASE(SECTOR_NUMBER + sector))) {
         return 0;
     }
-    REGISTER(FLASH_CR) |= 1u << 16; /* start */
+    REGISTER(FLASH_CR) |= START;
     int done = flash_done();
     REGISTER(FLASH_CR) = LOCKED;
     const volatile uint8_t *flash = flash_sector(sector);
+    done = done && flash_intact(sector, 0, SECTOR_SIZE);
     for (uint32_t i = 0; done && i < SECTOR_SIZE; i++) {
         done = flash[i] == 0xFF;
     }
     return done;
 }
 
-int flash_write(uint32_t sector, uint32_t at, const void *bytes, uint32_t count)
+int flash_write(uint32_t sector, uint32_t at, const uint8_t *unit)
 {
-    const uint8_t *from = bytes;
     uintptr_t to = (uintptr_t)flash_sector(sector) + at;
-    int done = flash_command(1u);
-    for (uint32_t i = 0; done && i < count; i += 4) {
-        uint32_t word = from[i] | (uint32_t)from[i + 1] << 8 | (uint32_t)from[i + 2] << 16 | (uint32_t)from[i + 3] << 24;
-        REGISTER(to + i) = word;
-        __asm__ volatile("dsb" ::: "memory");
-        done = flash_done() && REGISTER(to + i) == word;
+    uint32_t words[FLASH_UNIT / 4];
+    for (uint32_t i = 0; i < FLASH_UNIT / 4; i++) {
+        const uint8_t *from = unit + 4 * i;
+        words[i] = from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
     }
+    int done = flash_command(PROGRAM);
+    for (uint32_t i = 0; done && i < FLASH_UNIT / 4; i++) {
+        REGISTER(to + 4 * i) = words[i];
+    }
+    __asm__ volatile("dsb" ::: "memory");
+    done = done && flash_done();
     REGISTER(FLASH_CR) = LOCKED;
+    done = done && flash_intact(sector, at, FLASH_UNIT);
+    for (uint32_t i = 0; done && i < FLASH_UNIT / 4; i++) {
+        done = REGISTER(to + 4 * i) == words[i];
+    }
     return done;
 }
-
-#else /* the H7 writes 32 bytes at a time and stops at a torn write: not supported */
-
-uint32_t flash_size(void)
-{
-    return 0;
-}
-
-const uint8_t *flash_sector(uint32_t sector)
-{
-    (void)sector;
-    return 0;
-}
-
-int flash_erase(uint32_t sector)
-{
-    (void)sector;
-    return 0;
-}
-
-int flash_write(uint32_t sector, uint32_t at, const void *bytes, uint32_t count)
-{
-    (void)sector;
-    (void)at;
-    (void)bytes;
-    (void)count;
-    return 0;
-}
-
-#endif
 
 /* startup.c fills the stack with this pattern. */
 uint32_t board_stack(void)

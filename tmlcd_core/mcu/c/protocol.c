@@ -85,17 +85,18 @@ static void copy(void *to, const void *from, uint32_t size)
 
 /* -- frames -- */
 
-static void send_answer(void)
+/* Send a frame with room for the code byte before it and for the CRC behind its payload. */
+static void send_frame(uint8_t *frame, uint32_t payload)
 {
-    uint32_t size = HEAD + answer_size;
-    uint16_t crc = checksum(answer + 1, size);
-    answer[1 + size] = (uint8_t)crc;
-    answer[2 + size] = (uint8_t)(crc >> 8);
+    uint32_t size = HEAD + payload;
+    uint16_t crc = checksum(frame + 1, size);
+    frame[1 + size] = (uint8_t)crc;
+    frame[2 + size] = (uint8_t)(crc >> 8);
     uint32_t end = 3 + size, code = 0;
     uint8_t encoded[FRAME + 1];
     for (uint32_t i = 1; i < end; i++) { /* each zero becomes the distance to the next one */
-        encoded[i] = answer[i];
-        if (answer[i] == 0) {
+        encoded[i] = frame[i];
+        if (frame[i] == 0) {
             encoded[code] = (uint8_t)(i - code);
             code = i;
         }
@@ -103,6 +104,11 @@ static void send_answer(void)
     encoded[code] = (uint8_t)(end - code);
     encoded[end] = 0;
     board_send(encoded, end + 1);
+}
+
+static void send_answer(void)
+{
+    send_frame(answer, answer_size);
 }
 
 static void begin(uint8_t type, uint8_t sequence)
@@ -164,6 +170,27 @@ static void take_features(const uint8_t *payload, uint32_t size)
 }
 
 #if TML_AUDIO
+void tml_link_hear(const int16_t *samples, uint32_t amount)
+{
+    while (amount > 0) {
+        tml_word word;
+        uint32_t taken = tml_hear(samples, amount, &word);
+        samples += taken;
+        amount -= taken;
+        if (word.x != 0) {
+            uint8_t note[1 + HEAD + 16 + 2] = {0, 'W', 0}; /* not in `answer`, which may have to be repeated */
+            copy(sample, word.x, sizeof sample);
+            complete = 1;
+            int32_t prediction = tml_predict(sample);
+            copy(note + 3, &word.start, 4);
+            copy(note + 7, &word.stop, 4);
+            copy(note + 11, &word.decibels, 4);
+            copy(note + 15, &prediction, 4);
+            send_frame(note, 16);
+        }
+    }
+}
+
 static void take_sound(const uint8_t *payload, uint32_t size)
 {
     int16_t block[TML_PAYLOAD / 2];

@@ -26,6 +26,8 @@
  *                                               tml_memory, and 16: scale of T (2 x float), 17: Tandem's mean,
  *                                               18: gap, margin, logarithm of the test (3 x double),
  *                                               19: limit of unknown classes (double; see tml_step)
+ *   (none: a microphone has heard a word)    W  first sample and first after it (2 x u32), decibels (float), prediction
+ *                                               (i32); sequence 0. It is the current sample for p, o, t and f.
  *   any other, or a wrong length             E  request (u8), reason (u8): 1 unknown, 2 length, 3 no sample
  */
 #ifndef TMLCD_PROTOCOL_H
@@ -45,6 +47,9 @@ void tml_link_start(void);
 
 /* One byte of the serial line. */
 void tml_link_byte(uint8_t byte);
+
+/* Sound of the board's own microphone, int16 at TML_SAMPLE_RATE: a word that ends in it is sent unasked. */
+void tml_link_hear(const int16_t *samples, uint32_t count);
 
 /* What the board has to provide. */
 void board_send(const uint8_t *bytes, uint32_t count);

@@ -3,6 +3,9 @@
 #include "flash_store.h"
 #include "nucleo.h"
 #include "protocol.h"
+#if defined(TML_MICROPHONE)
+#include "microphone.h"
+#endif
 
 static int can_save; /* 0 if there is no flash, as under QEMU */
 
@@ -12,7 +15,7 @@ void board_learned(const float *x, int32_t label, const tml_step *step)
     if (can_save && x == 0) {
         can_save = tml_save_all();
     } else if (can_save && (step == 0 || step->prediction != TML_REFUSED)) {
-        can_save = tml_save(x, label, step == 0);
+        can_save = tml_save(x, label, step == 0) || tml_save_all(); /* a bad unit: the other sector */
     }
 }
 
@@ -26,10 +29,17 @@ int main(void)
         can_save = 1;
     }
     tml_link_start();
+#if defined(TML_MICROPHONE)
+    (void)microphone_start();
+#endif
     for (;;) {
         uint8_t byte;
         if (board_receive(&byte)) {
             tml_link_byte(byte);
         }
+#if defined(TML_MICROPHONE)
+        int16_t samples[32];
+        tml_link_hear(samples, microphone_read(samples, 32));
+#endif
     }
 }

@@ -14,9 +14,16 @@ static void halt(void)
     }
 }
 
-/* Exceptions of the core; append your interrupts. */
-__attribute__((section(".vectors"), used)) static void (*const vectors[16])(void) = {
+void microphone_interrupt(void);
+__attribute__((weak)) void microphone_interrupt(void)
+{
+    halt(); /* unless microphone.c is linked */
+}
+
+/* Exceptions of the core, then the interrupts up to that of DMA 1, stream 3; append yours. */
+__attribute__((section(".vectors"), used)) static void (*const vectors[16 + 15])(void) = {
     (void (*)(void))(uintptr_t)&_estack, _start, halt, halt, halt, halt, halt, 0, 0, 0, 0, halt, halt, 0, halt, halt,
+    halt, halt, halt, halt, halt, halt, halt, halt, halt, halt, halt, halt, halt, halt, microphone_interrupt,
 };
 
 void _start(void)
