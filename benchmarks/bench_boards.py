@@ -35,7 +35,7 @@ from tmlcd_core.mcu.unknown import is_unknown
 TAUGHT, TAKES, PART = 40, 1_000, 25
 OF_CORE = {"cortex-m4": BOARDS["stm32f401"], "cortex-m7": BOARDS["stm32f767"]}
 STORES = ("uint8", "int16")
-KEPT = Path("results/boards")
+KEPT = "results/boards"
 
 
 @dataclass
@@ -93,7 +93,7 @@ def compare(folder: str | Path, name: str, core: str, store: str) -> Progress:
     board, title = OF_CORE[core], f"{name}-{core}-{store}"
     firmware, check = voices_check(folder, name, board, store)
     version = hashlib.sha256(check.stream + "".join(map(str, firmware.files.values())).encode()).hexdigest()[:16]
-    kept = KEPT / f"{title}-{version}.npz"
+    kept = Path(KEPT) / f"{title}-{version}.npz"
     kept.parent.mkdir(parents=True, exist_ok=True)
     expected, all_records = check.expected.decode().splitlines(), records(check.stream)
     with tempfile.TemporaryDirectory() as scratch:

@@ -65,7 +65,7 @@ void board_learned(const float *x, int32_t label, const tml_step *step)
     require(step == 0 || (step->size >= 1 && step->size <= TML_CAPACITY), "T is neither empty nor too large");
 }
 
-static void send_frame(uint8_t type, uint8_t sequence, const uint8_t *payload, uint32_t size, uint32_t damage)
+static void deliver(uint8_t type, uint8_t sequence, const uint8_t *payload, uint32_t size, uint32_t damage)
 {
     uint8_t frame[600], encoded[620];
     uint32_t length = 0, code = 0, end;
@@ -125,11 +125,11 @@ int main(int argc, char **arguments)
                     float value = (float)(draw() % 1000) / 1000.0f + (float)((i >> 9) & 1u);
                     memcpy(payload + 2 + 4 * j, &value, 4);
                 }
-                send_frame('x', ++sequence, payload, 2 + 4 * number, 0);
+                deliver('x', ++sequence, payload, 2 + 4 * number, 0);
             }
             int32_t label = (int32_t)(draw() % (TML_CLASSES + 2)) - 1;
             memcpy(payload, &label, 4);
-            send_frame(draw() % 4 == 0 ? 't' : 'o', ++sequence, payload, 4, draw() % 32 == 0);
+            deliver(draw() % 4 == 0 ? 't' : 'o', ++sequence, payload, 4, draw() % 32 == 0);
             continue;
         }
         size = draw() % 4 == 0 ? draw() % sizeof payload : draw() % 50;
@@ -145,11 +145,11 @@ int main(int argc, char **arguments)
             size = sizeof settings;
             memcpy(payload, &settings, size);
         }
-        send_frame(type, sequence, payload, size, draw() % 4);
+        deliver(type, sequence, payload, size, draw() % 4);
     }
     tml_link_byte(0);
     uint32_t before = answers;
-    send_frame('i', 0, payload, 0, 0);
+    deliver('i', 0, payload, 0, 0);
     require(answers == before + 1, "after all this a hello is answered");
     printf("%u %u %u\n", (unsigned)answers, (unsigned)observed, (unsigned)sent_bytes);
     return 0;

@@ -270,7 +270,7 @@ def test_charts_have_words_for_those_who_cannot_see_them(server, visit):
     assert len(labels) == 3
     assert all("swap their meanings" in label for label in labels)
     for button in page.locator(".player button").all():
-        assert button.get_attribute("aria-label") or button.inner_text()
+        assert button.get_attribute("aria-label") or button.text_content()
 
 
 def test_saved_pictures_hold_what_the_screen_shows(server, visit):
