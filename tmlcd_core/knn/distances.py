@@ -16,6 +16,10 @@ from tmlcd_core.knn import kernels
 
 BLOCK = 128  # stream samples per matrix product
 PIECE = 2**21  # float32 numbers: memory is taken in pieces of 8 MB, in huge pages with few page faults
+# Blocks kept for the next run take at most this factor times the memory of the stream, or LEAST_KEPT bytes; later
+# blocks reuse memory. Fresh memory costs page faults: for short vectors, more than computing the distances again.
+KEPT, LEAST_KEPT = 2, 32 * 2**20
+NO_MEMORY = np.empty(0, np.float32)
 
 
 @dataclass
@@ -36,8 +40,8 @@ class Distances:
     X
         The stream, float32 (n, d).
     max_bytes
-        Memory limit in bytes. Above it the newest blocks are dropped first, because the next run starts with the
-        oldest.
+        Memory limit in bytes. Above it, and above `KEPT`, the newest blocks are dropped first, because the next run
+        starts with the oldest.
     """
 
     def __init__(self, X: NDArray[np.float32], max_bytes: float = np.inf):
@@ -52,7 +56,9 @@ class Distances:
         self._foreign_ids: dict[bytes, int] = {}
         self._blocks: OrderedDict[int, _Block] = OrderedDict()
         self._block_bytes = 0
-        self._piece = np.empty(0, np.float32)  # memory for the next blocks
+        self._most_block_bytes = max(LEAST_KEPT, KEPT * X.nbytes)
+        self._piece = NO_MEMORY  # for the next blocks
+        self._spare = NO_MEMORY  # of a dropped block, for the next one
         self._shown: NDArray[np.int32] = np.empty(0, np.int32)  # ids with a column in self.column
         self.column = np.full(self._n, -1, np.int32)
         # |fl(x.y) - x.y| <= d u |x||y| for any order of summation; a few u more for centring, norms and sums
@@ -61,7 +67,7 @@ class Distances:
     @property
     def nbytes(self) -> int:
         """Memory used, in bytes."""
-        blocks = self._block_bytes + self._piece.nbytes
+        blocks = self._block_bytes + self._piece.nbytes + self._spare.nbytes
         return self._centred.nbytes + 2 * self.foreign.nbytes + self.column.nbytes + blocks
 
     def _centre_of(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -105,8 +111,7 @@ class Distances:
         if len(missing):
             self._extend(block, rows, missing)
         self._shown = block.ids
-        if self.nbytes > self.max_bytes:
-            self._shrink(keep=number)
+        self._shrink(keep=number)
         return block.near
 
     def _extend(self, block: _Block, rows: slice, missing: NDArray[np.int32]) -> None:
@@ -137,6 +142,9 @@ class Distances:
     def _room(self, samples: int, columns: int) -> NDArray[np.float32]:
         """Memory for a new block, (samples, columns)."""
         size = samples * columns
+        if size <= len(self._spare):
+            room, self._spare = self._spare[:size], NO_MEMORY
+            return room.reshape(samples, columns)
         if size > len(self._piece):
             still = -(-self._n // BLOCK) - len(self._blocks) + 1  # blocks without memory
             self._piece = np.empty(max(size, min(PIECE, size * still)), np.float32)
@@ -144,10 +152,14 @@ class Distances:
         return room.reshape(samples, columns)
 
     def _shrink(self, keep: int) -> None:
-        for number in [b for b in reversed(self._blocks) if b != keep]:
-            if self.nbytes <= self.max_bytes:
+        """Drop the newest blocks except `keep` until the memory is within the limits."""
+        while self._block_bytes > self._most_block_bytes or self.nbytes > self.max_bytes:
+            newest = next((number for number in reversed(self._blocks) if number != keep), None)
+            if newest is None:
                 return
-            self._block_bytes -= self._blocks.pop(number).near.nbytes
+            dropped = self._blocks.pop(newest).near
+            self._block_bytes -= dropped.nbytes
+            self._spare = dropped.reshape(-1)
 
     def slack(self, number: int, ids: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return a bound on the error of the distances of each sample of the block to `ids`, float64 (samples,)."""
