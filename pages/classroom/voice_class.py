@@ -141,6 +141,6 @@ class VoiceClasses:
             )
 
     def close(self, one: VoiceClass) -> None:
-        """Close a class; its phones go on alone."""
+        """Close a class; its phones continue without it."""
         with self._lock:
             self._classes.pop(one.code, None)

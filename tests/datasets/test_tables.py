@@ -124,7 +124,7 @@ BAD = {
     "another encoding": ("a,naïve,y\n1,2,0\n".encode("latin-1"), r"not UTF-8 text \(byte 0xef\)"),
     "another encoding later": (GOOD.encode() + b"1,\xe9,0\n", r"not UTF-8 text \(byte 0xe9\)"),
     "UTF-16": ("a,b,y\n1,2,0\n".encode("utf-16"), "not UTF-8 text"),
-    "zero bytes": (b"a,b,y\n\0\0\0", "holds zero bytes"),
+    "zero bytes": (b"a,b,y\n\0\0\0", "zero bytes"),
     "an open quote": ('a,y\n1,"' + "x" * 200_000 + "\n", "check its quotes"),
 }  # fmt: skip
 
@@ -206,13 +206,13 @@ class LazyFrame:
 @pytest.mark.parametrize(
     ("source", "remedy"),
     [
-        (LazyFrame(), r"LazyFrame is no table: call \.collect\(\)"),
-        (FRAME["size"], r"Series is no table: call \.to_frame\(\)"),
-        (pa.Table.from_pandas(FRAME).to_reader(), r"Reader is no table: call \.read_all\(\)"),
+        (LazyFrame(), r"LazyFrame is not a table: call \.collect\(\)"),
+        (FRAME["size"], r"Series is not a table: call \.to_frame\(\)"),
+        (pa.Table.from_pandas(FRAME).to_reader(), r"Reader is not a table: call \.read_all\(\)"),
         (pa_dataset.dataset(pa.Table.from_pandas(FRAME)).scanner(), r"call \.to_table\(\)"),
-        (FRAME.to_numpy(), "ndarray is no table: give a pandas frame"),
-        ({"a": [1]}, r"dict is no table: give pandas\.DataFrame"),
-        (None, "NoneType is no table: give a file, a pandas or polars frame"),
+        (FRAME.to_numpy(), "ndarray is not a table: give a pandas frame"),
+        ({"a": [1]}, r"dict is not a table: give pandas\.DataFrame"),
+        (None, "NoneType is not a table: give a file, a pandas or polars frame"),
     ],
 )
 def test_what_is_no_table_yet_gives_the_call_that_makes_one(source, remedy):

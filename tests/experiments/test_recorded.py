@@ -176,7 +176,7 @@ def test_only_random_streams_are_repeated(path):
 
 @pytest.mark.parametrize("stream", [5, None, object()])
 def test_what_is_no_stream_is_a_sentence(stream):
-    with pytest.raises(ConfigError, match="is no table"):
+    with pytest.raises(ConfigError, match="is not a table"):
         prequential(HybridTinyKNN(), stream)
 
 

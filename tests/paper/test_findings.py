@@ -61,13 +61,13 @@ def test_table_1_counts_the_cases_within_the_papers_deviation(found, study, colu
     assert (f"as the code runs {near};" if column else f"As printed, {near} of {len(rows)} are") in said
     for row in rows:
         row.update({"accuracy": row["paper"], "code accuracy": row["paper"]})
-    assert "come out in both columns" in titles(found, study)[0]
+    assert "are reproduced in both columns" in titles(found, study)[0]
     rows[0][f"{column}accuracy"] = rows[0]["paper"] + 2 * rows[0]["paper std"]
     good, bad = ("as printed", "as the code runs")[:: -1 if not column else 1]
     assert f"come out {good}, but not {bad}" in titles(found, study)[0]
     for row in rows:
         row.update({"accuracy": 0.0, "code accuracy": 0.0})
-    assert "do not all come out in either column" in titles(found, study)[0]
+    assert "are not all reproduced in either column" in titles(found, study)[0]
 
 
 def test_nn_fc1_is_said_to_be_at_chance_only_if_it_is(found, study):

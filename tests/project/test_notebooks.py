@@ -82,7 +82,7 @@ CLAIMS = {
     6: [
         "counts.sum() == len(claims) == len(found['claims'])",
         "counts['holds'] == found['counts']['printed']['holds']",
-        "shipped_findings(shipped)[0].title.endswith('come out in both columns')",
+        "shipped_findings(shipped)[0].title.endswith('are reproduced in both columns')",
         "shipped_findings(shipped)[1].title.startswith('NN-FC1 stays at chance as printed and learns')",
         "'The bound on |T| is the reason' in shipped_findings(shipped)[2].text",
         "(compared['accuracy here'] == compared['accuracy shipped']).all()",

@@ -79,11 +79,11 @@ def _budget(options: argparse.Namespace) -> Report:
             "",
             "Instructions measured under emulation, milliseconds estimated from them, and the paper's milliseconds",
         ]
-        lines.append(f"  {'':<36} {'':<12} {'instructions':>12} {'1 cycle':>9} {'its pace':>9} {'paper':>7}")
+        lines.append(f"  {'':<36} {'':<12} {'instructions':>12} {'1 cycle':>9} {'paper pace':>10} {'paper':>7}")
         for t in times:
             lines.append(
                 f"  {t.board + ', ' + t.case:<36} {t.stage:<12} {t.instructions:>12,} "
-                f"{t.one_cycle_ms:>9.2f} {t.paper_pace_ms:>9.2f} {t.paper:>7}"
+                f"{t.one_cycle_ms:>9.2f} {t.paper_pace_ms:>10.2f} {t.paper:>7}"
             )
     choices = [] if given else board_choices(boards)
     if choices:

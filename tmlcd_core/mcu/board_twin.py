@@ -205,7 +205,7 @@ class BoardLoop:
             self.twin._link = self.link
             return
         self.restarts += 1
-        self._say("The board is back, but has started anew: both begin again with the exported samples.")
+        self._say("The board is back, but has restarted: both begin again with the exported samples.")
         self._start()
 
     def _present(self, sample: NDArray) -> Iterator[NDArray[np.float32]]:

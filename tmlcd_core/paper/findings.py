@@ -87,11 +87,11 @@ def _table_1(found: Found) -> Headline | None:
     complete = [where for column, where in COLUMNS.items() if near[column] == len(rows)]
     name = "Table 1's accuracies of kNN, condensed kNN and SVM on speech"
     if len(complete) == len(COLUMNS):
-        said = f"{name} come out in both columns"
+        said = f"{name} are reproduced in both columns"
     elif complete:
-        said = f"{name} come out {complete[0]}, but not {next(w for w in COLUMNS.values() if w not in complete)}"
+        said = f"{name} are reproduced {complete[0]}, but not {next(w for w in COLUMNS.values() if w not in complete)}"
     else:
-        said = f"{name} do not all come out in either column"
+        said = f"{name} are not all reproduced in either column"
     return Headline(
         said,
         f"As printed, {near['printed']} of {len(rows)} are within the paper's standard deviation, as the code runs "
@@ -190,8 +190,8 @@ def _bound(study: Forgetting) -> str:
     if not lost or any(b >= 0 or abs(b) <= abs(a) for b, a in zip(parts["bound"], parts["alarm"], strict=True)):
         return ""
     return (
-        f" The bound on |T| is the reason: where Hybrid clearly loses to CIT, it makes {_span(parts['bound'])}, the "
-        f"alarm {_span(parts['alarm'])}."
+        f" The bound on |T| is the reason: where Hybrid clearly loses to CIT, it contributes "
+        f"{_span(parts['bound'])}, the alarm {_span(parts['alarm'])}."
     )
 
 

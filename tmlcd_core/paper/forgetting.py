@@ -47,7 +47,6 @@ SPLIT = {
     "alarm without bound": ("hybrid-unbounded", "cit"),
     "perfect alarm": ("known-change", "cit-bounded"),
 }
-FORGETTING = ("alarm", "perfect alarm")  # parts of the picture: what forgetting adds at equal memory
 
 
 @dataclass(frozen=True)
@@ -150,11 +149,14 @@ def forgetting_sentence(study: Forgetting) -> str:
 
 def own_alarm(study: Forgetting) -> str:
     """Return in how many cases the alarm of Hybrid's own test helped and hurt, as a sentence without full stop."""
-    signs = [case.gain(OWN).sign for case in study.cases if case.affected]
+    changed = [case for case in study.cases if case.affected]
+    signs = [case.gain(OWN).sign for case in changed]
+    least, most = (end(case.samples for case in changed) for end in (min, max))
+    after = f"{most}" if least == most else f"{least} to {most}"
     return (
         f"The alarm of Hybrid's own test clearly helped in {signs.count(1)} and clearly hurt in {signs.count(-1)} of "
-        f"{len(signs)} cases with a change (95 % intervals over {study.runs} runs, up to {AFTER} samples after the "
-        "change, equal bound on |T|)"
+        f"{len(signs)} cases with a change (95 % intervals over {study.runs} runs, {after} samples after the change, "
+        "equal bound on |T|)"
     )
 
 
@@ -179,7 +181,7 @@ def split_rows(study: Forgetting) -> list[list[Any]]:
         name = named_change(case)
         if name:
             gains = [str(case.gain(part)) for part in SPLIT]
-            rows.append([case.data, case.classes, name, *gains, f"{case.threshold:g}"])
+            rows.append([Path(case.data).name, case.classes, name, *gains, f"{case.threshold:g}"])
     return rows
 
 

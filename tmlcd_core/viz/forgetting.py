@@ -15,7 +15,7 @@ from tmlcd_core.viz.plotly_json import Part, axis, axis_key, heading, on_axes, p
 
 ROWS = {PERFECT: "perfect alarm", OWN: "Hybrid's own alarm"}
 COLUMNS = {"rotated": "Labels rotated (wrong)", "replaced": "Classes replaced (useless)"}
-COLOURS = (BLUE, VERMILLION, GREEN, PURPLE)  # of the data, in their order
+COLOURS = (BLUE, VERMILLION, GREEN, PURPLE)  # of the data, in their order; of λ if all are of the same data
 SYMBOLS = {2: ("circle", "o"), 3: ("square", "s"), 5: ("diamond", "D"), 10: ("triangle-up", "^")}  # of λ
 OTHER_SYMBOL = ("x", "X")  # the first is Plotly's name, the second Matplotlib's
 APART = 0.006  # of the share, between lines that would hide each other
@@ -59,7 +59,7 @@ def series(study: Forgetting, kind: str, part: str) -> Iterator[Series]:
         if any(case.affected for case in cases):  # no change at all is no line
             yield Series(
                 f"{Path(name).name}, λ = {classes}",
-                COLOURS[data.index(name) % len(COLOURS)],
+                COLOURS[(data.index(name) if len(data) > 1 else number) % len(COLOURS)],
                 SYMBOLS.get(classes, OTHER_SYMBOL),
                 APART * (number - (len(groups) - 1) / 2),
                 cases,

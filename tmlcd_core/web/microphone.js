@@ -48,7 +48,7 @@ export async function readSound(file) {
   try {
     sound = await context.decodeAudioData(await file.arrayBuffer()); // also resamples
   } catch {
-    throw new Error(`${file.name} is no sound that this browser can read. Try a wav or mp3 file.`);
+    throw new Error(`${file.name} is not a sound that this browser can read. Try a wav or mp3 file.`);
   }
   const mono = new Float32Array(sound.length);
   for (let c = 0; c < sound.numberOfChannels; c++)

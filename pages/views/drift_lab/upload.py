@@ -116,7 +116,7 @@ def keep_table(file_id: str, name: str, content: bytes, owner: str = "", progres
     """Store and check a table of the visitor `owner` in a folder of its own; return its `Upload`."""
     ending = Path(name).suffix.lower()
     if ending[1:] not in TABLE_ENDINGS:
-        raise DataError(f"{name!r} is no table: upload a file that ends in {', '.join(TABLE_ENDINGS)}")
+        raise DataError(f"{name!r} is not a table: upload a file that ends in {', '.join(TABLE_ENDINGS)}")
 
     def store(path: str) -> str:
         Path(path).write_bytes(content)

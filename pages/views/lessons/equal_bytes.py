@@ -46,7 +46,7 @@ LESSON = Lesson(
             "drift-lab",
             SMALL,
             "Every learner gets {bytes} bytes, and half-way one of two words is replaced. The kNN learners store "
-            "samples of four bytes a feature. *Active* needs half of its bytes for the window that it starts afresh "
+            "samples of four bytes a feature. *Active* needs half of its bytes for the window that it starts again "
             "from. *Tandem*, a learner of this project, keeps two small linear layers, which are trained all the time, "
             "and samples of one byte a feature.",
             "Who is right most often over the whole stream?",

@@ -56,7 +56,7 @@ LESSON = Lesson(
             "drift-lab",
             {**YES_NO, "strength": "30"},
             "Half-way other voices set in behind the words “yes” and “no”, at {strength} % of their full strength. "
-            "They are plain to hear.",
+            "You can hear them clearly.",
             "Who raises an alarm?",
             {
                 "active": "Only Active",
@@ -77,15 +77,15 @@ LESSON = Lesson(
         Part(
             "drift-lab",
             {**YES_NO, "strength": "100"},
-            "The same voices at full strength. Now Active raises an alarm and starts afresh.",
+            "The same voices at full strength. Now Active raises an alarm and starts again.",
             "Who is right most often after the change?",
             {name: NAMES[name] for name in THREE},
             ("Who notices, and how late?", "Does it help?"),
             loud,
-            "Active gives alarm after {active_delay} samples. And yet Condensing-in-Time, which has no test, is right "
+            "Active raises its alarm after {active_delay} samples. But Condensing-in-Time, which has no test, is right "
             "most often after the change: {cit_after}, Hybrid {hybrid_after}, Active {active_after}. The clean words "
-            "are still true. Active threw them away, and Hybrid pushed some of them out, for it may keep only {bound} "
-            "samples.\n\nOther seeds give other alarms. Of {seeds} seeds, Active notices the soft voices with "
+            "are still true. Active threw them away, and Hybrid pushed some of them out, because it may keep only "
+            "{bound} samples.\n\nOther seeds give other alarms. Of {seeds} seeds, Active notices the soft voices with "
             "{active_soft_alarms} and the loud ones with {active_loud_alarms}, Hybrid with {hybrid_soft_alarms} and "
             "{hybrid_loud_alarms}. With every one of them Condensing-in-Time is right most often among the loud "
             "voices.",

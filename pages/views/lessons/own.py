@@ -131,19 +131,19 @@ def make_lesson(page: str) -> None:
         asked = st.text_area("Question", max_chars=LIMITS["question"], height=80, key="own question")
         question = plain(asked, LIMITS["question"])
         decides = page == "drift-lab" and st.toggle(
-            RUN_DECIDES, key="own run", help="The learners are the options; the best or worst of this run is right."
+            RUN_DECIDES, key="own run", help="The options are the learners. The best or the worst in this run is right."
         )
         task = Task(title, question, *(by_run() if decides else by_teacher()))
         if not (title or question):
-            st.caption("Set the page as the class is to find it, then give it a title or a question.")
+            st.caption("Set this page as the class should see it, then give it a title or a question.")
             return
         settings: Settings = {key: st.query_params.get_all(key) for key in st.query_params if key not in PRIVATE}
         here = (st.context.url or page).split("?")[0].removesuffix(page)
         st.code(here + link(page, settings, task), language=None, wrap_lines=True)
         st.caption(
-            "Whoever opens this link reads the question and predicts before the page appears, then watches and checks."
+            "People who open this link read the question and predict. Then the page appears; they watch and check."
             if task.options or task.metric
-            else "Whoever opens this link finds the title and the question above the page as it is set now."
+            else "People who open this link see this page with these settings, below the title and the question."
         )
 
 

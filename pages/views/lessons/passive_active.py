@@ -35,7 +35,7 @@ def replaced(settings: Settings) -> Found:
 LESSON = Lesson(
     "passive",
     "Passive against active",
-    "Learn from every mistake, or wait for an alarm and start afresh?",
+    "Learn from every mistake, or wait for an alarm and start again?",
     (
         Part(
             "drift-lab",

@@ -48,7 +48,7 @@ def start_or_join(tab: TabState) -> None:
             st.caption(f"You are in class {joined.code}. The projector shows your accuracy without your name.")
             st.button("Leave the class", key="mic:leave", on_click=leave, args=(tab, joined))
             return
-        st.caption("All students teach the same words, each with an own learner on an own phone.")
+        st.caption("All students teach the same words, each on their own phone with their own learner.")
         st.button("Start a class", key="mic:class", icon=":material/qr_code:", on_click=start, args=(tab,))
         st.text_input("Or join: code", key=JOIN, max_chars=5, on_change=join_by_code, args=(tab,))
 
@@ -154,7 +154,7 @@ def follow(tab: TabState) -> TabState:
         return tab
     lesson = voice_classes().find(code)
     if lesson is None:
-        tab.messages.warn(f"The class {code!r} has ended or never began. You can go on alone.")
+        tab.messages.warn(f"The class {code!r} has ended or did not start. You can continue without it.")
         st.query_params.pop(CODE, None)
         return tab
     if not set(lesson.words) <= set(tab.session.words):

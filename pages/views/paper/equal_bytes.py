@@ -48,7 +48,7 @@ def show_equal_bytes() -> None:
         f"each, and {scenarios(study, data)}. “Bytes, k = 5” stores one byte per feature and votes by distance. "
         "“Tandem − it” is a mean over paired draws with its 95 % bootstrap interval; p is Wilcoxon's signed-rank test "
         f"with Holm's correction. River's learners cannot be limited. They saw fewer streams (λ = {RIVER_CLASSES}, "
-        f"{RIVER_SCENARIO}), so only their difference to Tandem compares; the bytes are river's own count of its "
+        f"{RIVER_SCENARIO}), so compare only their difference to Tandem; the bytes are river's own count of its "
         f"Python objects. {ABOUT.get(data, '')}"
     )
     st.subheader("Where Tandem loses")
@@ -57,7 +57,7 @@ def show_equal_bytes() -> None:
         more = f" The {SHOWN_LOSSES} largest of {len(lost)}." if len(lost) > SHOWN_LOSSES else ""
         st.caption(f"Single scenarios in which the 95 % interval of the difference lies below 0.{more}")
     else:
-        st.markdown("In no scenario clearly.")
+        st.markdown("Tandem clearly loses in no scenario.")
     st.code("python -m tmlcd_core equal-bytes", language="sh")
 
 

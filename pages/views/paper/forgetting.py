@@ -23,7 +23,7 @@ def show_forgetting() -> None:
     figure = draw(SHIPPED.stat().st_mtime_ns)
     st.plotly_chart(figure, key="forgetting", alt=study_in_words(study), config={"displaylogo": False})
     st.caption(
-        "Accuracy gained in the 500 samples after the change by removing the samples older than the change, compared "
+        "Accuracy gained in up to 500 samples after the change by removing the samples older than the change, compared "
         "with CIT at the same bound on |T|; mean and 95 % bootstrap interval over runs. The perfect alarm knows the "
         "change and comes 50 samples after it. At 0 % nothing changes: forgetting then is a false alarm. h is "
         "calibrated to 5 % false alarms within 1,000 samples."

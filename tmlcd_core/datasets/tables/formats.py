@@ -62,7 +62,7 @@ def open_table(source: Any) -> Table:
     path = Path(os.path.expanduser(source))
     kind = TABLES.get(path.suffix.lower())
     if kind is None:
-        raise DataError(f"{printable(str(source))!r} is no table: give a file that ends in {some(list(TABLES))}")
+        raise DataError(f"{printable(str(source))!r} is not a table: give a file that ends in {some(list(TABLES))}")
     try:
         if not path.is_file():
             raise DataError(f"there is no file {printable(str(source))!r}: check the path")
@@ -88,10 +88,10 @@ def is_frame(source: Any) -> bool:
 
 
 def no_table(source: Any) -> str:
-    """Return the sentence that says why an object is no table, and what to call."""
+    """Return the sentence that says why an object is not a table, and what to call."""
     remedies = (remedy for (library, name), remedy in TO_FRAME.items() if _is_of(source, library, name))
     remedy = next(remedies, "give a file, a pandas or polars frame, or a pyarrow Table or Dataset")
-    return f"{type(source).__name__} is no table: {remedy}"
+    return f"{type(source).__name__} is not a table: {remedy}"
 
 
 def _is_of(source: Any, library: str, *names: str) -> bool:

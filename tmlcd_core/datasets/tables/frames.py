@@ -48,7 +48,7 @@ class ParquetTable(Table):
             with pq.ParquetFile(self.path, buffer_size=2**20, pre_buffer=False) as file:
                 yield file
         except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{self.name} is no Parquet file that can be read ({error}): save it again") from error
+            raise DataError(f"{self.name} is not a Parquet file that can be read ({error}): save it again") from error
 
     def _raw(self, names: Sequence[str], kinds: Mapping[str, ColumnKind], size: int) -> Iterator[pd.DataFrame]:
         with self._opened() as file:
@@ -115,7 +115,7 @@ class NpzTable(FrameTable):
                 arrays = {name: file[name] for name in file.files}
         except (ValueError, OSError, zipfile.BadZipFile, EOFError) as error:
             raise DataError(
-                f"{printable(path.name)} is no NPZ file of plain arrays ({error}): save it again"
+                f"{printable(path.name)} is not an NPZ file of plain arrays ({error}): save it again"
             ) from error
         columns: dict[str, Any] = {}
         for name, array in arrays.items():

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DELIMITERS = ",;\t|"
-LONGEST_LINE = 16 * 2**20  # characters; a file with a longer line is no table
+LONGEST_LINE = 16 * 2**20  # characters; a file with a longer line is not a table
 
 
 class DelimitedTable(Table):
@@ -73,10 +73,10 @@ class DelimitedTable(Table):
         while line := file.readline(LONGEST_LINE):
             if len(line) >= LONGEST_LINE and not line.endswith("\n"):
                 raise DataError(
-                    f"{self.name} has a line of more than {LONGEST_LINE:,} characters: it is no table of text"
+                    f"{self.name} has a line of more than {LONGEST_LINE:,} characters: it is not a text table"
                 )
             if "\0" in line:
-                raise DataError(f"{self.name} holds zero bytes: it is no table of text, or UTF-16; save it as UTF-8")
+                raise DataError(f"{self.name} has zero bytes: it is not text, or it is UTF-16; save it as UTF-8")
             yield line
 
     def _split(self, lines: Iterable[str]) -> Iterator[list[str]]:

@@ -33,8 +33,8 @@ def ask_toggle(tab: TabState) -> None:
     st.session_state[ASKS] = tab.say.prompting
     st.toggle(
         "Tell me what to say", key=ASKS, on_change=switch_asks, args=(tab,),
-        help="The page asks for words in random order and assumes that you say them: correct only what was different. "
-        "Switched off, say any word, and select it after each answer.",
+        help="The page asks for words in random order and assumes that you say them: correct it only if you said "
+        "another one. Without this, say any word and select it after each answer.",
     )  # fmt: skip
 
 
