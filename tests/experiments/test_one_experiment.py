@@ -182,6 +182,13 @@ EARLIER = {
 }  # fmt: skip
 
 
+def test_a_single_value_needs_no_list():
+    one = Experiment("points", words="I", learners="hybrid", added="noise@0300")
+    assert one == Experiment("points", words=["I"], learners=["hybrid"], added=["noise@300"])
+    learner = Guess()
+    assert Experiment("points", learners=learner).learners == (learner,)
+
+
 def test_only_a_link_without_any_setting_opens_the_start():
     start = Experiment.from_link("/drift-lab?presenter=true")
     assert start == Experiment.from_link("") == Experiment.from_link(start.link())
@@ -212,6 +219,8 @@ def test_an_earlier_link_opens_the_same_settings(link):
         ("/drift-lab?data=upload", "zip: unpack it"),
         ("/drift-lab?data=folder", "without folder=PATH"),
         ("/drift-lab?set=threshold", "write SETTING=VALUE"),
+        ("/drift-lab?per_class=1e300", "at most 1000000000000"),
+        pytest.param("/drift-lab?added=noise@" + "9" * 5000, "write NAME@SAMPLE", id="a sample of 5,000 digits"),
     ],
 )
 def test_a_bad_link_is_refused_by_the_command_with_a_reason(link, told, capsys):

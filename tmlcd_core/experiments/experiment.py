@@ -32,7 +32,7 @@ from tmlcd_core.streams.scenario import TRAIN, VERY_NOISY, Scenario
 from tmlcd_core.streams.sizes import FittedScenario, fitting_addition, fitting_scenario
 from tmlcd_core.streams.stream import Stream, compose, order_labels
 from tmlcd_core.streams.tables import SCALES, TableRecording
-from tmlcd_core.validation import one_of, real_number, whole_number
+from tmlcd_core.validation import one_of, real_number, shown, whole_number
 
 PACK = "pack"  # dataset included in the project
 EXTRACTOR_SETTINGS = ("name", "filters", "sample_rate", "n_fft", "hop", "norm")
@@ -43,6 +43,7 @@ NUMBERS = (  # fields of Experiment that `grid` can vary
 )  # fmt: skip
 BYTES = "max_bytes"  # setting of the learners whose memory can be limited in bytes
 MOST_ADDED = 10  # drifts added while a stream ran
+LARGEST_COUNT = 10**12  # of classes, samples and runs; a float holds such a number exactly
 DIGITS = 6  # decimals to which fractions are rounded
 
 
@@ -151,31 +152,31 @@ class Experiment:
 
     def __post_init__(self) -> None:
         classes: Any = self.classes
-        words = tuple(self.words)
+        words = _several(self.words)
         if self.scenario is not None:
             classes = self.scenario.start.size
         elif not isinstance(classes, str) and isinstance(classes, Sequence):
             classes, words = len(classes), tuple(classes)
         kind = drift_kind(self.drift)
-        affected = whole_number("affected", self.affected, 0)
+        affected = whole_number("affected", self.affected, 0, LARGEST_COUNT)
         plain = {
             "data": str(self.data),  # a folder may come as a Path
-            "classes": whole_number("classes", classes, 2),
+            "classes": whole_number("classes", classes, 2, LARGEST_COUNT),
             "words": words[:classes],
             "new": self.new or (words[classes] if len(words) > classes else None),
             "affected": affected if kind.affects and affected != kind.affects else 0,
-            "learners": tuple(self.learners),
-            "added": tuple(self.added),
-            "per_class": whole_number("per_class", self.per_class, 1),
-            "train": whole_number("train", self.train, 1),
+            "learners": _several(self.learners),
+            "added": tuple(f"{name}@{at}" for name, at in map(_added_drift, _several(self.added))),
+            "per_class": whole_number("per_class", self.per_class, 1, LARGEST_COUNT),
+            "train": whole_number("train", self.train, 1, LARGEST_COUNT),
             "seed": whole_number("seed", self.seed, 0, LARGEST_SEED),
-            "runs": whole_number("runs", self.runs, 1),
+            "runs": whole_number("runs", self.runs, 1, LARGEST_COUNT),
             "extractor": _extractor_pairs(self.extractor),
             "scale": one_of("scale", self.scale, SCALES),
             "order": one_of("order", self.order, ("", *ORDERS)),
-            "initial": whole_number("initial", self.initial, 1),
-            "samples": whole_number("samples", self.samples, 0),
-            "label_delay": whole_number("label_delay", self.label_delay, 0),
+            "initial": whole_number("initial", self.initial, 1, LARGEST_COUNT),
+            "samples": whole_number("samples", self.samples, 0, LARGEST_COUNT),
+            "label_delay": whole_number("label_delay", self.label_delay, 0, LARGEST_COUNT),
         }
         plain |= {name: round(real_number(name, getattr(self, name), 0.0, 1.0), DIGITS) for name in SHARES}
         for name, value in plain.items():
@@ -218,13 +219,7 @@ class Experiment:
     @property
     def _added(self) -> list[tuple[str, int]]:
         """Name and first sample of each added drift."""
-        found = []
-        for text in self.added:
-            name, _, at = str(text).partition("@")
-            if not at.isdecimal():
-                raise ConfigError(f"added={text!r}: write NAME@SAMPLE, such as labels-swapped@1000")
-            found.append((drift_kind(name).name, int(at)))
-        return found
+        return [_added_drift(text) for text in self.added]
 
     @property
     def is_random(self) -> bool:
@@ -533,6 +528,19 @@ def _extractor_pairs(extractor: str | Mapping[str, Any] | Iterable[tuple[str, An
     """Settings of the extractor as pairs, of a name or a mapping; the paper's has no name."""
     found = {"name": extractor} if isinstance(extractor, str) else dict(extractor)
     return _pairs({name: value for name, value in found.items() if (name, value) != ("name", PAPER_NAME)})
+
+
+def _several(values: Any) -> tuple[Any, ...]:
+    """A sequence as a tuple; a text, or an object that is no sequence, counts as one value."""
+    return tuple(values) if isinstance(values, Iterable) and not isinstance(values, str) else (values,)
+
+
+def _added_drift(text: Any) -> tuple[str, int]:
+    """Name and first sample of an added drift, written "NAME@SAMPLE"."""
+    name, _, at = str(text).partition("@")
+    if not at.isdecimal() or len(at) > len(str(LARGEST_COUNT)):
+        raise ConfigError(f"added={shown(text)}: write NAME@SAMPLE, such as labels-swapped@1000")
+    return drift_kind(name).name, int(at)
 
 
 def _pairs(values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
