@@ -110,7 +110,8 @@ class RiverLearner(ComparisonLearner):
         self._require_fitted()
         return 0 if self.stored is None else int(self.stored(self.model_))
 
-    def _memory(self) -> Memory | None:
+    def device_memory(self) -> Memory | None:
+        """Return the bytes of the model; None if it stores samples."""
         return Memory(0, 0, self.memory_bytes()) if self.stored is None else None
 
     def memory_bytes(self) -> int:
