@@ -64,7 +64,7 @@ def test_table_1_counts_the_cases_within_the_papers_deviation(found, study, colu
     assert "are reproduced in both columns" in titles(found, study)[0]
     rows[0][f"{column}accuracy"] = rows[0]["paper"] + 2 * rows[0]["paper std"]
     good, bad = ("as printed", "as the code runs")[:: -1 if not column else 1]
-    assert f"come out {good}, but not {bad}" in titles(found, study)[0]
+    assert f"are reproduced {good}, but not {bad}" in titles(found, study)[0]
     for row in rows:
         row.update({"accuracy": 0.0, "code accuracy": 0.0})
     assert "are not all reproduced in either column" in titles(found, study)[0]

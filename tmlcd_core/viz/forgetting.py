@@ -84,7 +84,7 @@ def interactive_study(study: Forgetting) -> Any:
         x: Part = {"domain": across, "anchor": axis("y", number), "range": (-0.05, 1.05)}
         x |= {"tickformat": ".0%"} | ({"title": {"text": X_TITLE}} if row else {})
         y: Part = {"domain": upwards, "anchor": axis("x", number), "tickformat": "+.2f"}
-        y |= {"title": {"text": Y_TITLE}} if not column else {}
+        y |= {"showticklabels": False} if column else {"title": {"text": Y_TITLE}}  # both columns have one scale
         layout[axis_key("x", number)] = x
         layout[axis_key("y", number)] = y | ({"matches": "y"} if number else {})
     return plotly_figure(data, layout)
