@@ -128,7 +128,7 @@ def test_the_exported_project_has_the_sessions_extractor_or_names_both(extractor
         assert expected in text
         assert f"{accuracies}; {project.different} decided differently" in text
     firmware = project.firmware
-    unknown = f"“Unknown”: {project.unknown_board} on the board, which compares a take with T, {project.unknown_page}"
+    unknown = f"“Unknown”: {project.unknown_board} on the board, {project.unknown_page} on the page"
     assert (unknown in project.remark) == (firmware.farthest is not None)
     if front_end in ("clip", "filter"):
         assert firmware.farthest is None and project.unknown_board == project.unknown_page == 0

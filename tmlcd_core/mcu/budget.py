@@ -29,7 +29,7 @@ LINKER_SLACK = 32
 
 # Bytes of C structures that the paper does not count; tests compare them with the linker map.
 CUSUM_STATE = 1232
-LEARNER_STATE = 8
+LEARNER_STATE = 12
 SETTINGS = 40
 TANDEM_STATE = 44
 SERIAL_STATE = 521  # frames received and sent, clock rates, place in the flash
@@ -264,7 +264,7 @@ def _extra_rows(c: FirmwareConfiguration) -> list[Row]:
     if c.learner == "active":
         extras.append(Row("Condensing", f"{c.samples:,}", c.samples, False, "which samples of W are kept"))
     extras.append(Row("Settings", "", SETTINGS, False, "learner, |T|, k, h, n, ξ: they may change at run time"))
-    extras.append(Row("Learner state", "", LEARNER_STATE, False, "clock, head and length of the queue"))
+    extras.append(Row("Learner state", "", LEARNER_STATE, False, "clock, labels, head and length of the queue"))
     extras.append(Row("Stack", "", STACK, False, "reserved by the linker script"))
     return extras
 

@@ -33,6 +33,8 @@ LEARNER_NAMES: dict[type, str] = {
     TinyKNN: "static",
 }
 
+KEEPING = ("hybrid", "active", "cit")  # learners with a number of first samples to keep
+
 MAX_CLASSES = 255  # a label is one byte
 MAX_CLASSES_BY_DISTANCE = 127  # votes are on the stack: 127 doubles need as many bytes as 255 integers of 32 bits
 MAX_COUNT = 65_535  # batch and warm-up are counted in 16 bits
@@ -42,6 +44,8 @@ MAX_UINT8_FEATURES = (2**32 - 1) // 255**2  # a squared distance between uint8 v
 CANNOT_EXPORT: dict[str, str] = {
     "kind": "A {value} has no C counterpart: export " + ", ".join(t.__name__ for t in LEARNER_NAMES),
     "not fitted": "This {value} is not fitted: call fit with the initial samples first",
+    "named": "The learner {value} has no named samples beside T: leave out named",
+    "keep": "The learner {value} has no first samples to keep: use keep=0",
     "unbounded": "This {value} has no bound on |T|, and a device has no heap: give max_size",
     "too large": "T holds {value:,} samples, more than the {bound:,} to reserve: raise max_size",
     "detector": "The detector {value} is not supported by the C code: leave it out to use the CUSUM test",
@@ -174,15 +178,15 @@ def choose_fused(configuration: FirmwareConfiguration, fused: bool | None, board
     return fused
 
 
-def check_memory(configuration: FirmwareConfiguration, fused: bool, board: Board) -> None:
-    """Raise an `ExportError` if the configuration does not fit the RAM or the flash of the board."""
+def check_memory(configuration: FirmwareConfiguration, fused: bool, board: Board, more: int) -> None:
+    """Raise an `ExportError` if the configuration, with `more` bytes of flash, does not fit the RAM or flash."""
     what = f"|T| = {configuration.samples:,} in {configuration.store}, laid out {configuration.layout},"
     if not budget(configuration).fits(board):
         largest = largest_store(configuration, board)
         advice = f"|T| = {largest:,} would fit" if largest else "lower the sampling rate or use a larger board"
         needed = budget(configuration).needed + LINKER_SLACK
         raise refuse("memory", value=what, needed=needed, board=board.title, bound=board.ram, advice=advice)
-    needed = flash_bytes(configuration, fused)
+    needed = flash_bytes(configuration, fused) + more
     if needed > board.flash:
         raise refuse("flash", value=what, needed=needed, board=board.title, bound=board.flash)
 
