@@ -157,7 +157,7 @@ def test_taught_samples_are_stored_as_by_take_in(tmp_path):
 def test_first_samples_are_kept_as_in_a_live_session(name, tmp_path):
     """The first labelled samples are stored though they were predicted correctly; others do not count."""
     keep, words = 40, [str(y) for y in Y]
-    settings = LiveSettings(batch=10, warmup=keep, threshold=3.0, max_size=60, window=60)
+    settings = LiveSettings(batch=10, warmup=keep, threshold=3.0, max_size=60, window=200)
     live = LiveLearner(settings.learner(name), [f"t{i}" for i in range(START)], X[:START], words[:START], keep)
     firmware = export_firmware(live.learner, store="float32", max_size=250 if name == "cit" else None, keep=keep)
     library = HostLibrary(firmware.write(tmp_path))
