@@ -200,7 +200,7 @@ MOST_DIFFERENT = 0.05  # share of the takes with another answer
 @pytest.mark.slow
 @pytest.mark.timeout(3_000)
 @pytest.mark.skipif(not VOICES, reason="TMLCD_VOICES names no folder of recorded words of several people")
-@pytest.mark.parametrize(("front_end", "on_boards"), [("word", 60), ("speech", 12)])
+@pytest.mark.parametrize(("front_end", "on_boards"), [("word", 20), ("speech", 8)])
 @pytest.mark.parametrize("place", [0, -1])
 def test_on_real_voices_they_decide_the_same_too(front_end, on_boards, place, tmp_path):
     """Five words of one speaker, one take each; two change places halfway, and a sixth word is never named."""

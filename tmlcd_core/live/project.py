@@ -17,6 +17,7 @@ from tmlcd_core.learners import StreamLearner
 from tmlcd_core.live.session import LiveSession
 from tmlcd_core.live.unknown import distances_between, largest_distance
 from tmlcd_core.mcu import Board, Firmware, FirmwareConfiguration, export_firmware, find_board, largest_store
+from tmlcd_core.mcu.budget import board_bytes
 from tmlcd_core.mcu.front_ends import FRONT_ENDS
 from tmlcd_core.mcu.sound import as_int16
 
@@ -181,7 +182,8 @@ def leave_one_out(X: NDArray[np.float32], words: NDArray) -> NDArray:
 
 
 def _room(session: LiveSession, board: Board, learner: str, configuration: FirmwareConfiguration, store: str) -> int:
-    """Size of T: as in the settings, or the largest that fits."""
+    """Size of T: as in the settings, or the largest that fits beside the serial line and a microphone."""
     asked = session.settings.window if learner == "active" else session.settings.max_size
     store = SMALLEST_STORE if store == "auto" else store
-    return max(5, min(asked, largest_store(replace(configuration, samples=asked, store=store), board)))
+    wanted = replace(configuration, samples=asked, store=store)
+    return max(5, min(asked, largest_store(wanted, replace(board, ram=board.ram - board_bytes(wanted, board)))))

@@ -33,6 +33,8 @@ LEARNER_STATE = 12
 SETTINGS = 40
 TANDEM_STATE = 44
 SERIAL_STATE = 521  # frames received and sent, clock rates, place in the flash
+MICROPHONE_STATE = 520  # buffer of the DMA, and two places in the ring
+MICROPHONE_RING = {"stm32f401": 4_096, "stm32f767": 16_384, "stm32h743": 16_384}  # samples, as in microphone.h
 SPECTROGRAM_STATE = {"paper": 4, "compact": 4, "streamed": 16}
 # Distance to each sample of T and its rank; for float32 an approximate and an exact distance.
 DISTANCE_BYTES = {"float32": 14, "int16": 10, "uint8": 6}
@@ -276,6 +278,17 @@ def serial_bytes(configuration: FirmwareConfiguration) -> int:
     """
     c = configuration
     return SERIAL_STATE + (4 * c.features if c.vector is None else 0)
+
+
+def board_bytes(configuration: FirmwareConfiguration, board: Board) -> int:
+    """Return the RAM in bytes that the firmware of a Nucleo board needs more than the budget.
+
+    It is that of the serial line and, if the front end hears words, of a microphone.
+    """
+    needed = serial_bytes(configuration)
+    if configuration.vector is None and configuration.front_end != "clip" and board.name in MICROPHONE_RING:
+        needed += MICROPHONE_STATE + 2 * MICROPHONE_RING[board.name]
+    return needed
 
 
 def flash_bytes(configuration: FirmwareConfiguration, fused: bool) -> int:

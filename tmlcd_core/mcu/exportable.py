@@ -18,7 +18,15 @@ from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
 from tmlcd_core.learners.tandem_kernels import LEVELS
 from tmlcd_core.mcu import board_tandem
 from tmlcd_core.mcu.boards import Board
-from tmlcd_core.mcu.budget import LINKER_SLACK, STORE_BYTES, FirmwareConfiguration, budget, flash_bytes, largest_store
+from tmlcd_core.mcu.budget import (
+    LINKER_SLACK,
+    STORE_BYTES,
+    FirmwareConfiguration,
+    board_bytes,
+    budget,
+    flash_bytes,
+    largest_store,
+)
 from tmlcd_core.mcu.front_ends import FRONT_ENDS
 from tmlcd_core.mcu.generated_c import GRID_SPACING
 from tmlcd_core.validation import one_of
@@ -157,11 +165,14 @@ def store_of(model: Any, store: str) -> str:
 
 
 def choose_store(wanted: FirmwareConfiguration, store: str, board: Board) -> FirmwareConfiguration:
-    """Return `wanted` with the data type of T; "auto" is the most precise one that fits, or else the smallest."""
+    """Return `wanted` with the data type of T; "auto" is the most precise one that fits, or else the smallest.
+
+    Beside it, the serial line and a microphone have to fit.
+    """
     choices = list(STORE_BYTES) if store == "auto" else [store]
     for name in choices:
         configuration = replace(wanted, store=name)
-        if budget(configuration).fits(board):
+        if budget(configuration).fits(replace(board, ram=max(board.ram - board_bytes(configuration, board), 1))):
             break
     if configuration.store == "uint8" and configuration.features > MAX_UINT8_FEATURES:
         raise refuse("overflow", value=configuration.features)
