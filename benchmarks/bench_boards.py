@@ -92,7 +92,8 @@ def compare(folder: str | Path, name: str, core: str, store: str) -> Progress:
     """Run the parts of a stream that are missing in `KEPT`, and return the progress; prints a line after each part."""
     board, title = OF_CORE[core], f"{name}-{core}-{store}"
     firmware, check = voices_check(folder, name, board, store)
-    version = hashlib.sha256(check.stream + "".join(map(str, firmware.files.values())).encode()).hexdigest()[:16]
+    code = "".join(str(text) for file, text in sorted(firmware.files.items()) if file.endswith((".c", ".h", ".ld")))
+    version = hashlib.sha256(check.stream + code.encode()).hexdigest()[:16]
     kept = Path(KEPT) / f"{title}-{version}.npz"
     kept.parent.mkdir(parents=True, exist_ok=True)
     expected, all_records = check.expected.decode().splitlines(), records(check.stream)

@@ -1,4 +1,4 @@
-"""Unknown words, page against chip: the page compares a take with all takes of the session, the chip with T only.
+"""Unknown words, page against chip: both compare a take with all takes that have a word.
 
 It needs a folder of recorded words, WORD_SPEAKER_TAKE.flac, named by the environment variable TMLCD_VOICES; the second
 half of the speakers is used, by whom no setting of a front end was chosen. Each session teaches one take of each of
@@ -53,7 +53,7 @@ def compare(folder: str, extractor: str, swap: bool) -> str:
         rest = [(take, word in names[:WORDS]) for word in names for take in voice[word]]
         rest = [(take, known) for take, known in rest if take.digest not in {t.digest for t in session.takes.values()}]
         heard = firmware.quantise(front_end.hear_takes([take for take, _ in rest]))
-        chip += [is_unknown(twin, x, firmware.farthest) for x in heard]
+        chip += [is_unknown(twin, x, firmware.farthest, firmware.named) for x in heard]
         page += [session.hear(take).unknown for take, _ in rest]
         taught += [known for _, known in rest]
     on_page, on_chip, known = np.array(page), np.array(chip), np.array(taught)

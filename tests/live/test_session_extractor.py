@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,10 @@ import pytest
 from tests.support.hummed_words import take_of
 from tmlcd_core import ConfigError
 from tmlcd_core.features.voice import VOICE_EXTRACTORS, default_voice, extractors, load_best_voice
-from tmlcd_core.live import LiveSession, session_project
+from tmlcd_core.live import LiveSession, LiveSettings, session_project
+from tmlcd_core.mcu import largest_store
+from tmlcd_core.mcu.budget import board_bytes
+from tmlcd_core.mcu.device import EmulatedBoard, build_firmware
 
 ROOT = Path(__file__).resolve().parents[2]
 FRESH = """
@@ -128,10 +132,23 @@ def test_the_exported_project_has_the_sessions_extractor_or_names_both(extractor
         assert expected in text
         assert f"{accuracies}; {project.different} decided differently" in text
     firmware = project.firmware
-    unknown = f"“Unknown”: {project.unknown_board} on the board, which compares a take with T, {project.unknown_page}"
+    unknown = f"“Unknown”: {project.unknown_board} on the board, {project.unknown_page} on the page"
     assert (unknown in project.remark) == (firmware.farthest is not None)
     if front_end in ("clip", "filter"):
         assert firmware.farthest is None and project.unknown_board == project.unknown_page == 0
     elif front_end == extractor:  # the distance at which the page's probability of a known word is one half
         limit = np.sqrt(firmware.farthest) / firmware.scale
         assert limit == pytest.approx(session.farthest_known(), rel=0.01)
+
+
+@pytest.mark.parametrize("extractor", ["word", "aligned"])
+def test_the_firmware_with_a_microphone_fits_the_board_of_a_session(extractor, tmp_path):
+    """T is as large as the board allows; the serial line and the microphone's buffers fit beside it."""
+    session = taught(extractor)
+    session.change(settings=LiveSettings(max_size=300))
+    firmware = session_project(session, "stm32f401").firmware
+    c, board = firmware.configuration, firmware.board
+    assert c.samples == min(300, largest_store(c, replace(board, ram=board.ram - board_bytes(c, board))))
+    device = EmulatedBoard(build_firmware(firmware.write(tmp_path), board, serial=True, microphone=True), board)
+    counted = firmware.budget.static + board_bytes(c, board)
+    assert 0 <= device.static_bytes() - counted <= 24

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.mcu.test_firmware import F401, SLOW, drifting, sound_model
+from tests.mcu.test_front_ends import firmware_of
 from tmlcd_core import HybridTinyKNN, Tandem, __version__
 from tmlcd_core.mcu import BOARDS, Board, export_firmware
 from tmlcd_core.mcu.device import ZIG, ZIG_CPU, EmulatedBoard, _makefile_list, make
@@ -33,7 +34,8 @@ def project(name, folder, board="stm32f401"):
 def platformio(folder):
     parser = configparser.ConfigParser(interpolation=None)
     assert parser.read(folder / "platformio.ini")
-    (name,) = [section for section in parser.sections() if section.startswith("env:")]
+    name = "env:" + parser["platformio"]["default_envs"]  # `pio run --target upload` flashes this one alone
+    assert all(section.startswith(("platformio", name)) for section in parser.sections())
     return parser["platformio"], parser[name]
 
 
@@ -70,6 +72,13 @@ def test_the_sources_and_flags_of_platformio_build_the_serial_firmware(name, tmp
     subprocess.run(command, cwd=folder, check=True)
     mine, theirs = (EmulatedBoard(folder / elf, F401) for elf in ("serial-stm32f401.elf", "pio.elf"))
     assert mine.sections[".text"] == theirs.sections[".text"] and mine.static_bytes() == theirs.static_bytes()
+
+
+def test_the_microphone_is_an_environment_of_its_own(tmp_path):
+    firmware_of("word").write(tmp_path)
+    platformio(tmp_path)
+    text = (tmp_path / "platformio.ini").read_text()
+    assert text.count("[env:") == 2 and "[env:nucleo_f401re_microphone]\nextends = env:nucleo_f401re\n" in text
 
 
 def test_library_files_name_what_is_there(tmp_path):

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from tests.mcu.test_firmware import drifting, host_lines, lines_of
-from tmlcd_core import ActiveTinyKNN, CondensingInTime, ConfigError, HybridTinyKNN
+from tmlcd_core import ActiveTinyKNN, CondensingInTime, ConfigError, ExportError, HybridTinyKNN
 from tmlcd_core.cli import main
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
+from tmlcd_core.live import LiveSettings
+from tmlcd_core.live.state import LiveLearner
 from tmlcd_core.mcu import export_firmware
 from tmlcd_core.mcu.budget import BUDGET_LEARNERS
 from tmlcd_core.mcu.device import HostLibrary, make
@@ -149,6 +151,35 @@ def test_taught_samples_are_stored_as_by_take_in(tmp_path):
             part = slice(at + 15, at + 95)
             expected = lines_of(model, X[part], Y[part])
             assert host_lines(library, X[part], Y[part], firmware.classes) == expected
+
+
+@pytest.mark.parametrize("name", ["hybrid", "active", "cit"])
+def test_first_samples_are_kept_as_in_a_live_session(name, tmp_path):
+    """The first labelled samples are stored though they were predicted correctly; others do not count."""
+    keep, words = 40, [str(y) for y in Y]
+    settings = LiveSettings(batch=10, warmup=keep, threshold=3.0, max_size=60, window=200)
+    live = LiveLearner(settings.learner(name), [f"t{i}" for i in range(START)], X[:START], words[:START], keep)
+    firmware = export_firmware(live.learner, store="float32", max_size=250 if name == "cit" else None, keep=keep)
+    library = HostLibrary(firmware.write(tmp_path))
+    kept = alarms = unlabelled = 0
+    for i in range(START, START + 300):
+        if i % 7 == 0:
+            library.observe(X[i])
+            unlabelled += 1
+            continue
+        before = len(live.learner)
+        verdict = live.judge(f"t{i}", X[i], words[i])
+        step = library.observe(X[i], int(Y[i]))
+        assert (str(step.prediction), step.size, bool(step.alarm)) == (
+            verdict.prediction,
+            verdict.stored,
+            verdict.alarm,
+        )
+        kept += verdict.right and len(live.learner) > before
+        alarms += verdict.alarm
+    assert kept > (0 if name == "hybrid" else 10) and (alarms > 0) == (name != "cit") and unlabelled > 40
+    with pytest.raises(ExportError, match="no first samples"):
+        export_firmware(StaticKNN(k=3).fit(X[:9], Y[:9]), keep=1)
 
 
 def test_capacity_below_the_bound_is_refused():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.mcu.test_firmware import F401, F767, drifting
-from tmlcd_core import ActiveTinyKNN, CondensingInTime, ConfigError, HybridTinyKNN, Tandem
+from tmlcd_core import ActiveTinyKNN, CondensingInTime, ConfigError, ExportError, HybridTinyKNN, Tandem
 from tmlcd_core.mcu import export_firmware
 from tmlcd_core.mcu.device import EmulatedBoard, HostLibrary, build_firmware
 from tmlcd_core.mcu.unknown import is_unknown
@@ -56,6 +56,25 @@ def test_the_limit_itself_is_known_and_the_next_step_is_not(store, tmp_path):
     assert found == [False, True, False, True]
     twin = HybridTinyKNN(max_size=9, k=1).fit(firmware.quantise(model.samples_), [0, 1])
     assert [is_unknown(twin, x, firmware.farthest) for x in firmware.quantise(queries)] == found
+
+
+@pytest.mark.parametrize("store", ["float32", "int16", "uint8"])
+def test_a_sample_near_a_named_one_is_known_though_t_does_not_hold_it(store, tmp_path):
+    model = HybridTinyKNN(max_size=50, **TEST).fit(X[:START], Y[:START])
+    named = X[START : START + 60 : 2]
+    firmware = export_firmware(model, store=store, limit=LIMIT, named=named)
+    library = HostLibrary(firmware.write(tmp_path))
+    every = np.concatenate([model.samples_, named]).astype(np.float64)
+    clear, beside_T = 0, 0
+    for x in X[START:260]:
+        to_T, to_any = (np.linalg.norm(rows - x, axis=1).min() for rows in (model.samples_.astype(np.float64), every))
+        if abs(to_any - LIMIT) > 0.3:  # more than the rounding of twelve features
+            clear += 1
+            beside_T += to_T > LIMIT + 0.3 > to_any
+            assert library.observe(x).unknown == (to_any > LIMIT)
+    assert clear > 20 and beside_T > 5
+    with pytest.raises(ExportError, match="no named samples"):
+        export_firmware(Tandem(max_bytes=3_000).fit(X[:START], Y[:START]), limit=LIMIT, named=named)
 
 
 @pytest.mark.parametrize("board", [F401, F767], ids=lambda b: b.name)

@@ -23,7 +23,15 @@ CALLED = {
         "tml_stored_time",
     ),
     "tandem": ("tml_open", "tml_set", "tml_hold", "tml_fit", "tml_learn", "tml_run", "tml_needed", "tml_failed"),
-    "word_core": ("words_set", "words_grid", "words_hold", "words_hear", "words_predict", "words_observe"),
+    "word_core": (
+        "words_set",
+        "words_grid",
+        "words_hold",
+        "words_name",
+        "words_hear",
+        "words_predict",
+        "words_observe",
+    ),
 }
 
 

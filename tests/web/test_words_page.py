@@ -21,7 +21,6 @@ from tmlcd_core.live.file import session_log
 from tmlcd_core.mcu.expected_output import twin_of
 from tmlcd_core.mcu.front_ends import FRONT_ENDS, lay_out
 from tmlcd_core.mcu.sound import as_int16
-from tmlcd_core.mcu.unknown import is_unknown
 from tmlcd_core.web.words_page import LARGEST, words_page
 
 # Runs the page's own code on the model inside the page: hears a stream of sound, and learns the word of each record.
@@ -99,9 +98,10 @@ def twin_lines(session: LiveSession, front_end: str, learner: str, parts: list[n
     for number, word in enumerate(FRONT_ENDS[front_end].hear(np.concatenate(parts))):
         label = labels[int(np.searchsorted(ends, word.end))]
         x = firmware.quantise(word.x[None])[0]
-        squared = np.square(model.samples_.astype(float) - x).sum(axis=1).min()
+        known = np.concatenate([model.samples_, firmware.named]).astype(float)
+        squared = np.square(known - x).sum(axis=1).min()
         nearest = np.sqrt(squared / (firmware.farthest or np.inf))
-        unknown = is_unknown(model, x, firmware.farthest)
+        unknown = bool(firmware.farthest) and squared > firmware.farthest
         told = str(model.predict(x[None])[0])
         prediction = str(model.observe(x, label))
         alarm = model.alarm_

@@ -17,6 +17,7 @@ from tmlcd_core.learners import StreamLearner
 from tmlcd_core.live.session import LiveSession
 from tmlcd_core.live.unknown import distances_between, largest_distance
 from tmlcd_core.mcu import Board, Firmware, FirmwareConfiguration, export_firmware, find_board, largest_store
+from tmlcd_core.mcu.budget import board_bytes
 from tmlcd_core.mcu.front_ends import FRONT_ENDS
 from tmlcd_core.mcu.sound import as_int16
 
@@ -34,8 +35,8 @@ class SessionProject:
     accuracy_board: float  # leave-one-out accuracy of the takes as the board hears them
     accuracy_page: float  # leave-one-out accuracy with the session's extractor
     different: int  # takes that the board and the page decide differently
-    unknown_board: int  # takes further than the limit from all others in T
-    unknown_page: int  # takes further than the limit from all others of the session
+    unknown_board: int  # takes further than the limit from all others, by the board's features
+    unknown_page: int  # by the page's
     remark: str  # sentences on the difference
     model: StreamLearner  # the exported learner
 
@@ -122,6 +123,8 @@ def session_project(
         max_size=bound,
         classes=session.words,
         limit=limit,
+        named=X,
+        keep=session.settings.warmup,
         check=(check, words),
     )
     page = session.voice.transform(takes)
@@ -132,14 +135,12 @@ def session_project(
         f"{_front_end_in_words(session, front_end)} Leave-one-out accuracy over the {len(takes)} takes: "
         f"{on_board:.0%} on the board, {on_page:.0%} on the page; {different} decided differently. "
     )
-    stored = np.isin(list(labels), replayed.stored(learner))
     farthest = math.inf if firmware.farthest is None else math.sqrt(firmware.farthest)
-    unknown_board = _count_unknown(firmware.quantise(X), stored, farthest)
-    unknown_page = _count_unknown(page, np.full(len(takes), True), session.farthest_known())
+    unknown_board = _count_unknown(firmware.quantise(X), farthest)
+    unknown_page = _count_unknown(page, session.farthest_known())
     if firmware.farthest is not None:
         remark += (
-            f"“Unknown”: {unknown_board} on the board, which compares a take with T, {unknown_page} on the page, which "
-            "compares it with all others. "
+            f"“Unknown”: {unknown_board} on the board, {unknown_page} on the page, each take compared with all others. "
         )
     remark += f"{firmware.in_words()}."
     files = {**firmware.files, "README.md": f"{firmware.files['README.md']}\n## Features\n\n{remark}\n"}
@@ -149,9 +150,9 @@ def session_project(
     )
 
 
-def _count_unknown(X: NDArray[np.float32], stored: NDArray[np.bool_], limit: float) -> int:
-    """Number of takes X (n, d) that are further than the limit from all other stored ones, mask (n,)."""
-    return int(np.sum(distances_between(X)[:, stored].min(axis=1, initial=np.inf) > limit))
+def _count_unknown(X: NDArray[np.float32], limit: float) -> int:
+    """Number of takes X (n, d) that are further than the limit from all others."""
+    return int(np.sum(distances_between(X).min(axis=1, initial=np.inf) > limit))
 
 
 def _front_end_in_words(session: LiveSession, front_end: str) -> str:
@@ -181,7 +182,8 @@ def leave_one_out(X: NDArray[np.float32], words: NDArray) -> NDArray:
 
 
 def _room(session: LiveSession, board: Board, learner: str, configuration: FirmwareConfiguration, store: str) -> int:
-    """Size of T: as in the settings, or the largest that fits."""
+    """Size of T: as in the settings, or the largest that fits beside the serial line and a microphone."""
     asked = session.settings.window if learner == "active" else session.settings.max_size
     store = SMALLEST_STORE if store == "auto" else store
-    return max(5, min(asked, largest_store(replace(configuration, samples=asked, store=store), board)))
+    wanted = replace(configuration, samples=asked, store=store)
+    return max(5, min(asked, largest_store(wanted, replace(board, ram=board.ram - board_bytes(wanted, board)))))

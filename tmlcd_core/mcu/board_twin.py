@@ -17,10 +17,12 @@ from tmlcd_core.knn.storage import STORAGE_BYTES, quantise
 from tmlcd_core.learners import ActiveTinyKNN, CondensingInTime, HybridTinyKNN
 from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
 from tmlcd_core.mcu import board_tandem
+from tmlcd_core.mcu.keeping import KeepingLearner
 from tmlcd_core.mcu.link import LEARNER_CODES, BoardLink, BoardSilent, Decision
 from tmlcd_core.mcu.unknown import is_unknown
 
-T_PART, SCALE_PART, MEAN_PART, TEST_PART, LIMIT_PART = 0, 16, 17, 18, 19
+T_PART, SCALE_PART, MEAN_PART, TEST_PART, LIMIT_PART, KEEP_PART, NAMED_PART = 0, 16, 17, 18, 19, 20, 21
+STORED_AS = {"float32": "<f4", "int16": "<i2", "uint8": "u1"}
 LIKELIHOODS = {0.5: "normal", 1.0: "authors", 0.0: "binomial"}
 CLOSE = 1e-9  # relative difference allowed between the statistics of the test, in float64
 RETRY = 1.0  # seconds between attempts to reach a board
@@ -55,7 +57,10 @@ class Twin:
         self._store = link.info.store
         self._offset, self._scale = (float(v) for v in np.frombuffer(link.memory(SCALE_PART), "<f4"))
         self._farthest = next(iter(np.frombuffer(link.memory(LIMIT_PART), "<f8").tolist()), None)
+        kind = STORED_AS[link.info.store]
+        self._named = np.frombuffer(link.memory(NAMED_PART), kind).reshape(-1, link.info.features).astype(np.float32)
         self.learner = self._tandem() if link.info.learner == "tandem" else self._knn()
+        self._device = KeepingLearner(self.learner, int.from_bytes(link.memory(KEEP_PART), "little"))
 
     def _detector(self) -> GeneralizedCusum:
         s = self.settings
@@ -99,8 +104,8 @@ class Twin:
         """
         if self.settings["learner"] != LEARNER_CODES.index("tandem"):
             x = quantise(x, self._store, self._offset, self._scale)
-        unknown = is_unknown(self.learner, x, self._farthest)
-        predicted = self.learner.observe(x, None if label < 0 else label)
+        unknown = is_unknown(self.learner, x, self._farthest, self._named)
+        predicted = self._device.observe(x, None if label < 0 else label)
         alarm = self.learner.alarm_
         statistic = getattr(self.learner, "statistic_", math.nan)
         return int(predicted), len(self.learner), alarm.change_time if alarm else 0, unknown, float(statistic)
@@ -127,7 +132,7 @@ def stored_samples(link: BoardLink) -> tuple[NDArray[np.float32], NDArray[np.uin
             break
     else:
         raise BoardError(f"The board's T has {len(memory):,} bytes, which do not fit its model: flash it again")
-    X = np.frombuffer(memory, {"float32": "<f4", "int16": "<i2", "uint8": "u1"}[info.store], n * d, 4 * n)
+    X = np.frombuffer(memory, STORED_AS[info.store], n * d, 4 * n)
     codes = np.frombuffer(memory, "u1", n * label_width, labels_at)[::label_width]
     head, size = np.frombuffer(memory, "<u2", 2, end).tolist()
     order = (head + np.arange(size)) % n

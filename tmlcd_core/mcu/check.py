@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tmlcd_core.knn.class_balance import in_turns
 from tmlcd_core.learners import StreamLearner
+from tmlcd_core.mcu.keeping import KeepingLearner
 
 MAX_STREAM = 300_000  # bytes of stream.bin, unless one sample of each class needs more
 UNLABELLED = -1
@@ -43,6 +44,7 @@ def make_check(
     X: NDArray[np.float32],
     labels: NDArray,
     unknown: Unknown,
+    keep: int = 0,
 ) -> Check:
     """Run the Python twin over a stream and return the `Check` with its predictions.
 
@@ -63,16 +65,19 @@ def make_check(
         Their labels, shape (n,), all among `classes`.
     unknown
         Whether the answer of the twin to a row of X is "unknown".
+    keep
+        As in `export_firmware`.
     """
     codes = np.searchsorted(classes, labels).astype("<i4")
     codes[0] = UNLABELLED
+    device = KeepingLearner(twin, keep)
     lines = []
     for i, x in enumerate(X):
         if i == len(X) - 1:
             predicted = int(np.searchsorted(classes, twin.predict(x[None])[0]))
             codes[i] = (predicted + 1) % len(classes)
         label = None if codes[i] == UNLABELLED else classes[codes[i]].item()
-        lines.append(_line(twin, x, label, unknown))
+        lines.append(_line(device, x, label, unknown))
     kind = "<i2" if samples.dtype == np.int16 else "<f4"
     records = (code.tobytes() + sample.astype(kind).tobytes() for code, sample in zip(codes, samples, strict=True))
     return Check(b"".join(records), b"".join(lines), len(lines))
@@ -85,6 +90,7 @@ def make_word_check(
     labels: NDArray,
     words: Sequence[tuple[int, NDArray[np.float32]]],
     unknown: Unknown,
+    keep: int = 0,
 ) -> Check:
     """Run the Python twin over a stream of sound and return the `Check` with its predictions.
 
@@ -100,20 +106,21 @@ def make_word_check(
         Label of each part, shape (parts,), all among `classes`.
     words
         Words of the stream: number of samples heard when it ended, and features as the device stores them (features,).
-    unknown
+    unknown, keep
         As in `make_check`.
     """
     codes = np.searchsorted(classes, labels).astype("<i4")
     ends = np.cumsum([len(part) for part in parts])
     places = [int(np.searchsorted(ends, end)) for end, _ in words]  # the record in which each word ends
     codes[0] = UNLABELLED
+    device = KeepingLearner(twin, keep)
     lines = []
     for i, ((_, x), place) in enumerate(zip(words, places, strict=True)):
         if i == len(words) - 1:
             predicted = int(np.searchsorted(classes, twin.predict(x[None])[0]))
             codes[place] = (predicted + 1) % len(classes) if place not in places[:-1] else codes[place]
         label = None if codes[place] == UNLABELLED else classes[codes[place]].item()
-        lines.append(_line(twin, x, label, unknown))
+        lines.append(_line(device, x, label, unknown))
     records = (
         code.tobytes() + np.uint32(len(part)).astype("<u4").tobytes() + part.astype("<i2").tobytes()
         for code, part in zip(codes, parts, strict=True)
@@ -121,10 +128,11 @@ def make_word_check(
     return Check(b"".join(records), b"".join(lines), len(lines))
 
 
-def _line(twin: StreamLearner, x: NDArray[np.float32], label: Any, unknown: Unknown) -> bytes:
+def _line(device: KeepingLearner, x: NDArray[np.float32], label: Any, unknown: Unknown) -> bytes:
     """Let the twin observe x (d,); return the output line of the step, as printed by report.c."""
+    twin = device.learner
     far = unknown(twin, x)  # before it is learned
-    prediction = twin.observe(x, label)
+    prediction = device.observe(x, label)
     alarm = twin.alarm_
     head = f"{twin.time_} {UNKNOWN if far else prediction}".encode()[:NAME_END]
     tail = f" {len(twin)}" + (f" alarm {alarm.change_time}" if alarm else "")

@@ -46,11 +46,11 @@ def twin_of(model: Any, c: FirmwareConfiguration, size: int, offset: float, scal
 
 def expected_output(
     model: Any, c: FirmwareConfiguration, size: int, known: NDArray, tables: Tables, offset: float, scale: float,
-    unknown: Unknown, clips_or_vectors: Any, labels: ArrayLike,
+    unknown: Unknown, keep: int, clips_or_vectors: Any, labels: ArrayLike,
 ) -> Check:  # fmt: skip
     """Return the `Check` of samples and their labels (n,), as in `export_firmware`; `known` (n,) are the classes."""
     if c.front_end != "clip":
-        return _check_words(model, c, size, known, offset, scale, unknown, clips_or_vectors, np.asarray(labels))
+        return _check_words(model, c, size, known, offset, scale, unknown, keep, clips_or_vectors, np.asarray(labels))
     samples, given = np.asarray(clips_or_vectors), np.asarray(labels)
     length = c.features if c.vector is not None else c.sample_rate
     if samples.ndim != 2 or samples.shape[1] != length or given.shape != samples.shape[:1] or not len(given):
@@ -64,12 +64,12 @@ def expected_output(
         samples = samples if samples.dtype == np.int16 else as_int16(samples)
         X = board_features(samples, c, tables)
     stored = quantised(X, c, offset, scale)
-    return make_check(twin_of(model, c, size, offset, scale), known, samples, stored, given, unknown)
+    return make_check(twin_of(model, c, size, offset, scale), known, samples, stored, given, unknown, keep)
 
 
 def _check_words(
     model: Any, c: FirmwareConfiguration, size: int, known: NDArray, offset: float, scale: float, unknown: Unknown,
-    sounds: Sequence[NDArray[np.int16]], labels: NDArray,
+    keep: int, sounds: Sequence[NDArray[np.int16]], labels: NDArray,
 ) -> Check:  # fmt: skip
     if not len(labels) or len(sounds) != len(labels) or any(np.asarray(s).dtype != np.int16 for s in sounds):
         raise ConfigError(f"check has {len(sounds)} recordings and {len(labels)} labels: give int16 arrays, one each")
@@ -78,7 +78,7 @@ def _check_words(
     parts = lay_out([sounds[row] for row in rows])
     words = FRONT_ENDS[c.front_end].hear(np.concatenate(parts))
     stored = [(word.end, quantised(word.x[None], c, offset, scale)[0]) for word in words]
-    return make_word_check(twin_of(model, c, size, offset, scale), known, parts, labels[rows], stored, unknown)
+    return make_word_check(twin_of(model, c, size, offset, scale), known, parts, labels[rows], stored, unknown, keep)
 
 
 def _known_labels(given: NDArray, known: NDArray) -> None:

@@ -10,15 +10,17 @@ from functools import partial
 from importlib import resources
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.features import Extractor
 from tmlcd_core.mcu import board_tandem
 from tmlcd_core.mcu.boards import BOARDS, Board, find_board
-from tmlcd_core.mcu.budget import FirmwareConfiguration
-from tmlcd_core.mcu.expected_output import expected_output
+from tmlcd_core.mcu.budget import STORE_BYTES, FirmwareConfiguration
+from tmlcd_core.mcu.expected_output import expected_output, quantised
 from tmlcd_core.mcu.exportable import (
+    KEEPING,
     bound_of,
     check_memory,
     choose_fused,
@@ -27,6 +29,7 @@ from tmlcd_core.mcu.exportable import (
     detector_of,
     grid_of_model,
     learner_name,
+    refuse,
     sound_settings,
     steps_per_unit,
     store_of,
@@ -52,7 +55,7 @@ from tmlcd_core.mcu.project_files import (
 )
 from tmlcd_core.mcu.sound import sound_tables
 from tmlcd_core.mcu.unknown import farthest_squared, is_unknown
-from tmlcd_core.validation import real_number
+from tmlcd_core.validation import real_number, whole_number
 
 _NOT_CORE = {"stream.c", "report.c", "host.c", "firmware.c", "board_io.c", "startup.c", *SERIAL_SOURCES}
 
@@ -69,6 +72,8 @@ def export_firmware(
     classes: Sequence[Any] = (),
     fused: bool | None = None,
     limit: float = math.inf,
+    named: ArrayLike | None = None,
+    keep: int = 0,
     check: tuple[Any, ArrayLike] | None = None,
 ) -> Firmware:
     """Export a fitted learner as a C project; return a `Firmware`.
@@ -99,6 +104,12 @@ def export_firmware(
     limit
         Largest distance to the nearest sample of T; the answer to a sample beyond it is "unknown". It is learned like
         any other if it has a label. Infinite: every answer is a class.
+    named
+        Features (n, d) of samples whose class is known, whether in T or not: a sample near to one is not "unknown".
+        They are stored in flash. Not with Tandem.
+    keep
+        Of so many samples with a label, the first ones on the device, those that are predicted correctly are stored in
+        T too, as in a live session. Only with CIT, Active and Hybrid.
     check
         Samples and their labels for `stream.bin` and `expected.txt`, which `make check` compares: clips
         (n, sample_rate) of int16 or in -1..1, vectors (n, features), or for a front end that hears words a list of
@@ -118,6 +129,10 @@ def export_firmware(
     """
     device = board if isinstance(board, Board) else find_board(board)
     learner = learner_name(model)
+    if whole_number("keep", keep, 0) and learner not in KEEPING:
+        raise refuse("keep", value=learner)
+    if named is not None and learner == "tandem":
+        raise refuse("named", value=learner)
     known = classes_of(model, classes)
     if learner == "tandem":
         model = board_tandem.on_board(model, len(known))
@@ -133,15 +148,20 @@ def export_firmware(
     wanted = FirmwareConfiguration(samples=room, layout=layout, learner=learner, classes=len(known), **sound)
     configuration = choose_store(wanted, store_of(model, store), device)
     fused = choose_fused(configuration, fused, device)
-    check_memory(configuration, fused, device)
     offset, scale = grid_of_model(model, configuration)
     farthest = farthest_squared(real_number("limit", limit, 0), configuration.store, steps_per_unit(model, scale))
     files = {name: source(name) for name in (*ALWAYS, *(FOR_TANDEM if learner == "tandem" else FOR_KNN))}
     files |= {name: source(name) for name in sound_sources(configuration)}
     files |= {name: source(name) for name in FOR_TESTS if detector is not None}
-    files["config.h"] = config_h(model, configuration, size, fused, len(labels), detector, offset, scale, farthest)
+    beside = np.zeros((0, configuration.features), np.float32)
+    if named is not None and farthest is not None:
+        beside = quantised(np.asarray(named), configuration, offset, scale)
+    check_memory(configuration, fused, device, beside.size * STORE_BYTES[configuration.store])
+    files["config.h"] = config_h(
+        model, configuration, size, fused, len(labels), detector, offset, scale, farthest, keep, len(beside)
+    )
     tables = sound_tables(configuration, extractor, fused) if isinstance(extractor, Extractor) else {}
-    files["model.c"] = model_c(model, configuration, known, tables, offset, scale)
+    files["model.c"] = model_c(model, configuration, known, tables, offset, scale, beside)
     model_id = zlib.crc32((files["config.h"] + files["model.c"]).encode())
     files["config.h"] = files["config.h"].replace(MODEL_ID, f"0x{model_id:08X}u")
     boards = dict(BOARDS) | {device.name: device}
@@ -159,10 +179,10 @@ def export_firmware(
         files["SPEECH_NETWORK.md"] = licence.read_text(encoding="utf-8")
     if check is None and extractor is None:
         check = model.samples_, model.labels_
-    unknown = partial(is_unknown, farthest=farthest)
+    unknown = partial(is_unknown, farthest=farthest, named=beside)
     made = None
     if check is not None:
-        made = expected_output(model, configuration, size, known, tables, offset, scale, unknown, *check)
+        made = expected_output(model, configuration, size, known, tables, offset, scale, unknown, keep, *check)
     counts = Counter(model.labels_.tolist())
     firmware = Firmware(
         board=device,
@@ -173,6 +193,7 @@ def export_firmware(
         offset=offset,
         scale=scale,
         farthest=farthest,
+        named=beside,
         files=files,
         check=made,
     )

@@ -18,7 +18,15 @@ from tmlcd_core.learners.baselines import IncrementalKNN, StaticKNN
 from tmlcd_core.learners.tandem_kernels import LEVELS
 from tmlcd_core.mcu import board_tandem
 from tmlcd_core.mcu.boards import Board
-from tmlcd_core.mcu.budget import LINKER_SLACK, STORE_BYTES, FirmwareConfiguration, budget, flash_bytes, largest_store
+from tmlcd_core.mcu.budget import (
+    LINKER_SLACK,
+    STORE_BYTES,
+    FirmwareConfiguration,
+    board_bytes,
+    budget,
+    flash_bytes,
+    largest_store,
+)
 from tmlcd_core.mcu.front_ends import FRONT_ENDS
 from tmlcd_core.mcu.generated_c import GRID_SPACING
 from tmlcd_core.validation import one_of
@@ -33,6 +41,8 @@ LEARNER_NAMES: dict[type, str] = {
     TinyKNN: "static",
 }
 
+KEEPING = ("hybrid", "active", "cit")  # learners with a number of first samples to keep
+
 MAX_CLASSES = 255  # a label is one byte
 MAX_CLASSES_BY_DISTANCE = 127  # votes are on the stack: 127 doubles need as many bytes as 255 integers of 32 bits
 MAX_COUNT = 65_535  # batch and warm-up are counted in 16 bits
@@ -42,6 +52,8 @@ MAX_UINT8_FEATURES = (2**32 - 1) // 255**2  # a squared distance between uint8 v
 CANNOT_EXPORT: dict[str, str] = {
     "kind": "A {value} has no C counterpart: export " + ", ".join(t.__name__ for t in LEARNER_NAMES),
     "not fitted": "This {value} is not fitted: call fit with the initial samples first",
+    "named": "The learner {value} has no named samples beside T: leave out named",
+    "keep": "The learner {value} has no first samples to keep: use keep=0",
     "unbounded": "This {value} has no bound on |T|, and a device has no heap: give max_size",
     "too large": "T holds {value:,} samples, more than the {bound:,} to reserve: raise max_size",
     "detector": "The detector {value} is not supported by the C code: leave it out to use the CUSUM test",
@@ -153,11 +165,14 @@ def store_of(model: Any, store: str) -> str:
 
 
 def choose_store(wanted: FirmwareConfiguration, store: str, board: Board) -> FirmwareConfiguration:
-    """Return `wanted` with the data type of T; "auto" is the most precise one that fits, or else the smallest."""
+    """Return `wanted` with the data type of T; "auto" is the most precise one that fits, or else the smallest.
+
+    Beside it, the serial line and a microphone have to fit.
+    """
     choices = list(STORE_BYTES) if store == "auto" else [store]
     for name in choices:
         configuration = replace(wanted, store=name)
-        if budget(configuration).fits(board):
+        if budget(configuration).fits(replace(board, ram=max(board.ram - board_bytes(configuration, board), 1))):
             break
     if configuration.store == "uint8" and configuration.features > MAX_UINT8_FEATURES:
         raise refuse("overflow", value=configuration.features)
@@ -174,15 +189,15 @@ def choose_fused(configuration: FirmwareConfiguration, fused: bool | None, board
     return fused
 
 
-def check_memory(configuration: FirmwareConfiguration, fused: bool, board: Board) -> None:
-    """Raise an `ExportError` if the configuration does not fit the RAM or the flash of the board."""
+def check_memory(configuration: FirmwareConfiguration, fused: bool, board: Board, more: int) -> None:
+    """Raise an `ExportError` if the configuration, with `more` bytes of flash, does not fit the RAM or flash."""
     what = f"|T| = {configuration.samples:,} in {configuration.store}, laid out {configuration.layout},"
     if not budget(configuration).fits(board):
         largest = largest_store(configuration, board)
         advice = f"|T| = {largest:,} would fit" if largest else "lower the sampling rate or use a larger board"
         needed = budget(configuration).needed + LINKER_SLACK
         raise refuse("memory", value=what, needed=needed, board=board.title, bound=board.ram, advice=advice)
-    needed = flash_bytes(configuration, fused)
+    needed = flash_bytes(configuration, fused) + more
     if needed > board.flash:
         raise refuse("flash", value=what, needed=needed, board=board.title, bound=board.flash)
 

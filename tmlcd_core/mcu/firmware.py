@@ -24,6 +24,7 @@ class Firmware:
 
     `offset` and `scale` map a feature x to its stored value round((x - offset) * scale); float32 stores x.
     `farthest` is the squared distance from T, in stored steps, beyond which an answer is "unknown", or None.
+    `named` (n, d) are the stored values of the named samples, which count as those of T for it.
     `samples_per_class` counts the exported T: 0 for a class that was forgotten or has not appeared yet.
     """
 
@@ -35,6 +36,7 @@ class Firmware:
     offset: float
     scale: float
     farthest: float | None
+    named: NDArray[np.float32]
     files: Mapping[str, str]
     check: Check | None
 

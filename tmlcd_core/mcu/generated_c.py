@@ -38,7 +38,7 @@ GAP_TOLERANCE = 1e-12  # as in candidate_accuracies
 
 def config_h(
     model: Any, c: FirmwareConfiguration, bound: int, fused: bool, n_classes: int, detector: GeneralizedCusum | None,
-    offset: float, scale: float, farthest: float | None,
+    offset: float, scale: float, farthest: float | None, keep: int, named: int,
 ) -> str:  # fmt: skip
     """Return the text of config.h."""
     rows, columns = c.map_shape
@@ -59,6 +59,7 @@ def config_h(
         ("TML_CLASSES", n_classes),
         ("TML_CAPACITY", c.samples),
         ("TML_INITIAL", len(model)),
+        ("TML_KEEP", keep),
         ("TML_MODEL_ID", MODEL_ID),
     ]
     if farthest is not None:
@@ -67,6 +68,7 @@ def config_h(
             ("", "unknown: squared distance from T, in its steps, beyond which an answer is no class"),
             ("TML_LIMITED", 1),
             ("TML_FARTHEST", value),
+            ("TML_NAMED", named),
         ]
     votes = ("sqrt", "uniform", False) if c.learner == "tandem" else (model.k, model.weights, model.condense)
     test = detector or GeneralizedCusum()  # without a test: settings that are in range
@@ -127,8 +129,11 @@ def config_h(
     return head + "\n".join(lines) + "\n\n#endif\n"
 
 
-def model_c(model: Any, c: FirmwareConfiguration, classes: NDArray, tables: Tables, offset: float, scale: float) -> str:
-    """Return the text of model.c; `classes` (n,) are sorted."""
+def model_c(
+    model: Any, c: FirmwareConfiguration, classes: NDArray, tables: Tables, offset: float, scale: float,
+    named: NDArray[np.float32],
+) -> str:  # fmt: skip
+    """Return the text of model.c; `classes` (n,) are sorted, `named` (m, d) as stored."""
     T: NDArray
     codes: NDArray
     if c.learner == "tandem":
@@ -142,6 +147,9 @@ def model_c(model: Any, c: FirmwareConfiguration, classes: NDArray, tables: Tabl
         c_array(f"const {C_TYPES[c.store]} tml_initial_x[TML_INITIAL][TML_FEATURES]", T, c.store == "float32"),
         c_array("const uint8_t tml_initial_label[TML_INITIAL]", codes, False),
     ]
+    if len(named):
+        declaration = f"const {C_TYPES[c.store]} tml_named_x[TML_NAMED][TML_FEATURES]"
+        parts.append(c_array(declaration, named, c.store == "float32"))
     if c.learner == "tandem":
         own = board_tandem.tables(model, np.searchsorted(classes, model.classes_))
         parts += [c_array(name, table, table.dtype == np.float32) for name, table in own.items()]

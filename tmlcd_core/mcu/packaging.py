@@ -61,6 +61,7 @@ def _platformio(board: Board, core: Sequence[str], core_flags: str) -> str:
 [platformio]
 src_dir = .
 include_dir = .
+default_envs = {NUCLEO[board.name]}
 
 [env:{NUCLEO[board.name]}]
 platform = ststm32

@@ -37,8 +37,10 @@ def farthest_squared(limit: float, store: str, scale: float) -> float | None:
     return float(min(math.floor((limit * scale) ** 2), MOST[store]))
 
 
-def is_unknown(model: Any, x: NDArray[np.float32], farthest: float | None) -> bool:
-    """Return True if x (d,) is further from every sample of T than the limit, with the C code's arithmetic.
+def is_unknown(
+    model: Any, x: NDArray[np.float32], farthest: float | None, named: NDArray[np.float32] | None = None
+) -> bool:
+    """Return True if x (d,) is further from every sample of T, and of `named`, than the limit: the C code's arithmetic.
 
     Parameters
     ----------
@@ -48,12 +50,15 @@ def is_unknown(model: Any, x: NDArray[np.float32], farthest: float | None) -> bo
         Sample as the board stores it; of Tandem, its features.
     farthest : float or None
         Result of `farthest_squared`.
+    named : array (n, d) or None
+        Other samples of known class, as the board stores them.
     """
     if farthest is None:
         return False
     if isinstance(model, Tandem):
         T, query = model.stored_.astype(np.float64), model.as_stored(x[None])[0].astype(np.float64)
     else:
-        T, query = model.samples_.astype(np.float64), np.asarray(x, np.float64)
+        rows = model.samples_ if named is None else np.concatenate([model.samples_, named])
+        T, query = rows.astype(np.float64), np.asarray(x, np.float64)
     squared = np.cumsum(np.square(T - query), axis=1)[:, -1]  # in the order of the C code, not pairwise
     return bool(squared.min(initial=np.inf) > farthest)

@@ -6,7 +6,8 @@ const BLOCK = 4096; // samples per call, as in words.c
 const CODES = { static: 0, incremental: 1, cit: 2, hybrid: 3, active: 4 };
 export const RATE = 16_000; // samples per second
 
-// `model`: learner, settings, grid (null for features in float32), farthest, features, codes (classes of the samples in T).
+// `model`: learner, settings, grid (null for features in float32), farthest, features, codes (classes of the samples in T)
+// and rows: T, and behind it the other takes with a word.
 export class WordCore {
   constructor(module, model) {
     this.core = new WebAssembly.Instance(module).exports;
@@ -32,8 +33,11 @@ export class WordCore {
       this.features.set(rows.subarray(i * features, (i + 1) * features));
       core.words_hold(code);
     });
+    for (let i = 0; i < rows.length; i += features) {
+      this.features.set(rows.subarray(i, i + features));
+      core.words_name();
+    }
     this.size = codes.length;
-    this.judged = 0;
   }
 
   // Begin a new stream of sound.
@@ -66,7 +70,7 @@ export class WordCore {
     return { prediction: this.last.getInt32(16, true), unknown, distance: this.last.getFloat32(12, true) };
   }
 
-  // Test, then train. During the warm-up correct answers are stored too, as in a live session.
+  // Test, then train.
   judge(x, code) {
     const before = this.times();
     this.features.set(x);
@@ -77,8 +81,6 @@ export class WordCore {
     };
     this.size = this.last.getUint32(24, true);
     step.forgotten = step.alarm ? before.filter((time) => time < step.change).length - this.times().filter((time) => time < step.change).length : 0;
-    if (step.prediction === code && this.judged < this.model.settings.warmup) this.teach(x, code);
-    this.judged++;
     return { ...step, size: this.size };
   }
 

@@ -208,7 +208,7 @@ function showText(large, small, look) {
 function showAnswer() {
   const { prediction, unknown, distance } = pending;
   const word = page.words[prediction];
-  const near = page.farthest === null ? "" : `Distance to the nearest stored take: ${Math.round(100 * distance)} % of the limit.`;
+  const near = page.farthest === null ? "" : `Distance to the nearest take with a word: ${Math.round(100 * distance)} % of the limit.`;
   if (unknown) showText("Unknown word", `Nearest: “${word}”. ${near}`, "unknown");
   else showText(word, near, "");
   showButtons();

@@ -140,7 +140,7 @@ def words_page(
 
 
 def _model(session: LiveSession, project: SessionProject, learner: str, name: str) -> tuple[dict[str, Any], bytes]:
-    """The page's values, and T on the firmware's grid in the firmware's type."""
+    """The page's values, and T and the other named takes on the firmware's grid in the firmware's type."""
     firmware, model, s = project.firmware, project.model, session.settings
     c, board = firmware.configuration, firmware.board
     store = c.store
@@ -169,6 +169,8 @@ def _model(session: LiveSession, project: SessionProject, learner: str, name: st
         "log": log,
     }  # fmt: skip
     rows = firmware.quantise(model.samples_)
+    inside = {row.tobytes() for row in rows}
+    rows = np.concatenate([rows, *(row[None] for row in firmware.named if row.tobytes() not in inside)])
     return page, np.ascontiguousarray(rows).astype(STORE_TYPES[store]).tobytes()
 
 

@@ -46,16 +46,20 @@ const tml_value *tml_quantise(const float *x)
     return x;
 }
 
+static inline double between(const tml_value *query, const tml_value *x)
+{
+    double sum = 0.0;
+    for (uint32_t j = 0; j < TML_FEATURES; j++) {
+        double difference = (double)query[j] - (double)x[j];
+        sum += difference * difference;
+    }
+    return sum;
+}
+
 static double exact_distance(const tml_store *store, const tml_value *query, uint32_t i)
 {
     if (exact[i] < 0.0) {
-        const tml_value *x = tml_row(store, tml_place(store, i));
-        double sum = 0.0;
-        for (uint32_t j = 0; j < TML_FEATURES; j++) {
-            double difference = (double)query[j] - (double)x[j];
-            sum += difference * difference;
-        }
-        exact[i] = sum;
+        exact[i] = between(query, tml_row(store, tml_place(store, i)));
     }
     return exact[i];
 }
@@ -115,17 +119,21 @@ static double exact_distance(const tml_store *store, const tml_value *query, uin
 }
 #endif
 
+static inline tml_distance between(const tml_value *query, const tml_value *x)
+{
+    tml_distance sum = 0;
+    for (uint32_t j = 0; j < TML_FEATURES; j++) {
+        int32_t difference = (int32_t)query[j] - (int32_t)x[j];
+        uint32_t size = (uint32_t)(difference < 0 ? -difference : difference);
+        sum += size * size; /* at most 65,535 squared: 32 bits hold it */
+    }
+    return sum;
+}
+
 static void measure(const tml_store *store, const tml_value *query)
 {
     for (uint32_t i = 0; i < store->size; i++) {
-        const tml_value *x = tml_row(store, tml_place(store, i));
-        tml_distance sum = 0;
-        for (uint32_t j = 0; j < TML_FEATURES; j++) {
-            int32_t difference = (int32_t)query[j] - (int32_t)x[j];
-            uint32_t size = (uint32_t)(difference < 0 ? -difference : difference);
-            sum += size * size; /* at most 65,535 squared: 32 bits hold it */
-        }
-        distances[i] = sum;
+        distances[i] = between(query, tml_row(store, tml_place(store, i)));
     }
 }
 
@@ -142,12 +150,18 @@ static int nearer(const tml_store *store, const tml_value *query, uint32_t i, ui
 int tml_is_unknown(const tml_store *store, const tml_value *query)
 {
 #if TML_STORE == TML_FLOAT32
-    return exact_distance(store, query, nearest[0]) > TML_FARTHEST;
+    int unknown = exact_distance(store, query, nearest[0]) > TML_FARTHEST;
 #else
     (void)store;
     (void)query;
-    return distances[nearest[0]] > TML_FARTHEST;
+    int unknown = distances[nearest[0]] > TML_FARTHEST;
 #endif
+#if TML_NAMED > 0
+    for (uint32_t i = 0; unknown && i < TML_NAMED_COUNT; i++) {
+        unknown = between(query, tml_named_x[i]) > TML_FARTHEST;
+    }
+#endif
+    return unknown;
 }
 #endif
 

@@ -23,7 +23,8 @@ const tml_value *tml_quantise(const float *x);
 int32_t tml_vote(const tml_store *store, const tml_value *query);
 
 #if TML_LIMITED
-/* 1 if the query of the last tml_vote is further than the limit from every sample of T: an unknown class. */
+/* 1 if the query of the last tml_vote is further than the limit from every sample of T and of tml_named_x: an unknown
+ * class. */
 int tml_is_unknown(const tml_store *store, const tml_value *query);
 #endif
 

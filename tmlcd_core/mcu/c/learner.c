@@ -18,7 +18,10 @@ static tml_store history; /* W: the last samples, stored in T or not */
 #if TML_TESTS
 static tml_cusum test;
 #endif
-static uint32_t now; /* 32 bits: 136 years at one sample per second */
+static struct {
+    uint32_t now;      /* 32 bits: 136 years at one sample per second */
+    uint32_t labelled; /* samples with a label since the reset */
+} counts;
 
 void tml_reset(void)
 {
@@ -36,12 +39,13 @@ void tml_reset(void)
 #if TML_TESTS
     tml_cusum_reset(&test, tml_current.warmup);
 #endif
-    now = 0;
+    counts.now = 0;
+    counts.labelled = 0;
 }
 
 uint32_t tml_time(void)
 {
-    return now;
+    return counts.now;
 }
 
 tml_part tml_memory(uint32_t part)
@@ -50,7 +54,7 @@ tml_part tml_memory(uint32_t part)
     if (part == 0) {
         found = (tml_part){&store, sizeof store};
     } else if (part == 3) {
-        found = (tml_part){&now, sizeof now};
+        found = (tml_part){&counts, sizeof counts};
     } else if (part == 4) {
         found = (tml_part){&tml_current, sizeof tml_current};
     }
@@ -114,18 +118,23 @@ int32_t tml_predict(const float *x)
     return tml_is_finite(x, TML_FEATURES) ? tml_vote(&store, tml_quantise(x)) : TML_REFUSED;
 }
 
+/* Store a labelled sample in T, and in W. */
+static void hold(const tml_value *sample, int32_t label)
+{
+    tml_append(&store, sample, label, counts.now);
+#if TML_HISTORY
+    if (tml_current.learner == TML_ACTIVE) {
+        tml_append(&history, sample, label, counts.now);
+    }
+#endif
+}
+
 int tml_teach(const float *x, int32_t label)
 {
     if (label < 0 || label >= TML_CLASSES || !tml_is_finite(x, TML_FEATURES)) {
         return 0;
     }
-    const tml_value *sample = tml_quantise(x);
-    tml_append(&store, sample, label, now);
-#if TML_HISTORY
-    if (tml_current.learner == TML_ACTIVE) {
-        tml_append(&history, sample, label, now);
-    }
-#endif
+    hold(tml_quantise(x), label);
     return 1;
 }
 
@@ -212,17 +221,18 @@ static void adapt(uint32_t change)
 static void learn(const tml_value *sample, int32_t label, tml_step *step)
 {
     const uint32_t learner = tml_current.learner;
+    counts.labelled++;
     if (learner == TML_INCREMENTAL || (step->prediction != label && (learner == TML_CIT || learner == TML_HYBRID))) {
-        tml_append(&store, sample, label, now);
+        tml_append(&store, sample, label, counts.now);
     }
 #if TML_HISTORY
     if (learner == TML_ACTIVE) {
-        tml_append(&history, sample, label, now);
+        tml_append(&history, sample, label, counts.now);
     }
 #endif
 #if TML_TESTS
     if (learner == TML_HYBRID || learner == TML_ACTIVE) {
-        step->change = tml_cusum_add(&test, step->prediction == label, now);
+        step->change = tml_cusum_add(&test, step->prediction == label, counts.now);
         if (step->change > 0) {
             step->alarm = 1;
             adapt(step->change);
@@ -230,16 +240,19 @@ static void learn(const tml_value *sample, int32_t label, tml_step *step)
         }
     }
 #endif
+    if (step->prediction == label && counts.labelled <= TML_KEEP && learner != TML_INCREMENTAL) {
+        hold(sample, label);
+    }
 }
 
 tml_step tml_observe(const float *x, int32_t label)
 {
-    tml_step step = {TML_REFUSED, now, store.size, 0, 0, 0};
+    tml_step step = {TML_REFUSED, counts.now, store.size, 0, 0, 0};
     if (!tml_is_finite(x, TML_FEATURES)) {
         return step;
     }
     const tml_value *query = tml_quantise(x);
-    step.time = ++now;
+    step.time = ++counts.now;
     step.prediction = tml_vote(&store, query);
 #if TML_LIMITED
     step.unknown = (uint32_t)tml_is_unknown(&store, query);

@@ -52,6 +52,15 @@ extern const tml_value tml_initial_x[TML_INITIAL][TML_FEATURES];
 extern const uint8_t tml_initial_label[TML_INITIAL];
 #endif
 
+#if TML_NAMED > 0
+/* Samples whose class was known at the export, in T or not: what is near to one is not unknown. */
+#ifndef TML_NAMED_COUNT
+#define TML_NAMED_COUNT TML_NAMED
+#define TML_NAMED_TYPE const tml_value
+#endif
+extern TML_NAMED_TYPE tml_named_x[TML_NAMED][TML_FEATURES];
+#endif
+
 #if TML_AUDIO
 extern const float tml_window[TML_WINDOW];            /* Hann; of clips and int16 audio scaled to full scale = 1 */
 extern const float tml_twiddle[TML_N_FFT / 2][2];     /* cos, -sin of 2 pi i / n_fft */

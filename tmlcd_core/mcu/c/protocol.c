@@ -263,6 +263,17 @@ static void put_memory(uint32_t part, uint32_t from)
         found.size = sizeof limit;
     }
 #endif
+    else if (part == 20) {
+        static const uint32_t keep = TML_KEEP;
+        bytes = (const uint8_t *)&keep;
+        found.size = sizeof keep;
+    }
+#if TML_NAMED > 0
+    else if (part == 21) {
+        bytes = (const uint8_t *)tml_named_x;
+        found.size = sizeof tml_named_x;
+    }
+#endif
 #if TML_LEARNER == TML_TANDEM
     else if (part == 17) {
         bytes = (const uint8_t *)tml_mean;

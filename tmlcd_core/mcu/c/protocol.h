@@ -25,7 +25,8 @@
  *   m  part (u8), place (u32)                M  size of the part, place (2 x u32), its bytes from there on; see
  *                                               tml_memory, and 16: scale of T (2 x float), 17: Tandem's mean,
  *                                               18: gap, margin, logarithm of the test (3 x double),
- *                                               19: limit of unknown classes (double; see tml_step)
+ *                                               19: limit of unknown classes (double; see tml_step),
+ *                                               20: TML_KEEP (u32; see tml_observe), 21: tml_named_x
  *   (none: a microphone has heard a word)    W  first sample and first after it (2 x u32), decibels (float), prediction
  *                                               (i32); sequence 0. It is the current sample for p, o, t and f.
  *   any other, or a wrong length             E  request (u8), reason (u8): 1 unknown, 2 length, 3 no sample

@@ -32,7 +32,8 @@ typedef struct {
     uint32_t size;      /* |T|, after learning */
     uint32_t alarm;     /* 1 if the CUSUM test raised an alarm at this sample */
     uint32_t change;    /* at an alarm: the estimated time of the first sample of the new concept */
-    uint32_t unknown;   /* 1 if x was further than the limit (TML_FARTHEST) from every sample of T: no class of it */
+    uint32_t unknown;   /* 1 if x was further than the limit (TML_FARTHEST) from every sample of T, and from the named ones
+                           of the export (tml_named_x): no class of them */
 } tml_step;
 
 extern const char *const tml_class_names[TML_CLASSES];
@@ -71,8 +72,8 @@ int tml_teach(const float *x, int32_t label);
 /* Time of the last sample. */
 uint32_t tml_time(void);
 
-/* Memory of the learner, to read or to store: 0 T (tml_store in knn.h, or Tandem's state), 1 W, 2 the test, 3 the time,
- * 4 the settings; a part that does not exist has size 0. */
+/* Memory of the learner, to read or to store: 0 T (tml_store in knn.h, or Tandem's state), 1 W, 2 the test, 3 the time
+ * and the number of labelled samples, 4 the settings; a part that does not exist has size 0. */
 typedef struct {
     void *bytes;
     uint32_t size;
@@ -80,7 +81,8 @@ typedef struct {
 
 tml_part tml_memory(uint32_t part);
 
-/* Predict x (TML_FEATURES floats); then, if the label is 0 .. TML_CLASSES - 1, learn. Other labels count as unknown. */
+/* Predict x (TML_FEATURES floats); then, if the label is 0 .. TML_CLASSES - 1, learn. Other labels count as unknown. Of
+ * the first TML_KEEP labelled samples after the reset, those that were predicted correctly are stored too. */
 tml_step tml_observe(const float *x, int32_t label);
 
 /* Predict without learning and without advancing the time. */

@@ -45,6 +45,7 @@ def configuration(name: str) -> str:
     defines |= {
         "TML_CLASSES": MOST_CLASSES,
         "TML_INITIAL": 0,
+        "TML_KEEP": 0,
         "TML_LAYOUT": "TML_STREAMED",
         "TML_STORE": "TML_FLOAT32",
         "TML_LEARNER": "TML_HYBRID",
@@ -77,7 +78,7 @@ def configuration(name: str) -> str:
             defines |= {"TML_LEARNER": "TML_TANDEM", "TML_EXPERTS": EXPERTS, "TML_SEEN": 0, "TML_LEARNED": 0}
             defines |= {"TML_LOW": "tml_low", "TML_LEVELS": "tml_levels"}
     else:
-        later = "extern double tml_margin, tml_farthest;"
+        later = "extern double tml_margin, tml_farthest;\nextern uint32_t tml_keep, tml_named_count;"
         defines |= {code: i for i, code in enumerate(FRONT_END_CODES.values())}
         defines |= {
             "TML_FEATURES": FRONT_ENDS[name].n_features,
@@ -85,9 +86,13 @@ def configuration(name: str) -> str:
             "TML_MAX_SIZE": ROOM_FOR_TAKES,
             "TML_AUDIO": 1,
             "TML_MARGIN": "tml_margin",
+            "TML_KEEP": "tml_keep",
             "TML_SIMD": 1,  # same bits; the first word, before the browser has optimised the code, takes half the time
             "TML_LIMITED": 1,
             "TML_FARTHEST": "tml_farthest",
+            "TML_NAMED": ROOM_FOR_TAKES,
+            "TML_NAMED_COUNT": "tml_named_count",
+            "TML_NAMED_TYPE": "tml_value",
             "TML_BINOMIAL": 1,  # as in a live session
             "TML_FRONT_END": FRONT_END_CODES[name],
         }

@@ -99,7 +99,7 @@ void EXPORT(tml_fit)(uint32_t condense, uint32_t bound, uint32_t evenly)
     history.head = 0;
     history.size = 0;
     tml_cusum_reset(&test, tml_current.warmup);
-    now = 0;
+    counts.now = 0;
 }
 
 /* T: its size; features, code of the class and time of the i-th oldest sample. */

@@ -12,6 +12,8 @@
 #define EXPORT(name) __attribute__((export_name(#name))) name
 
 double tml_margin, tml_farthest;
+uint32_t tml_keep, tml_named_count;
+tml_value tml_named_x[TML_NAMED][TML_FEATURES];
 static struct {
     float offset, scale, lowest, highest; /* scale 0: features are stored as they are */
 } grid;
@@ -35,12 +37,15 @@ static tml_store *training_set(void)
     return tml_memory(0).bytes;
 }
 
-/* Settings of tmlcd.h and the margin of v0; returns 0 if one is out of range. Resets the learner: T is empty. */
+/* Settings of tmlcd.h and the margin of v0; returns 0 if one is out of range. Resets the learner: T is empty. As in a
+ * live session, correct answers of the warm-up are stored too. */
 uint32_t EXPORT(words_set)(uint32_t learner, uint32_t max_size, uint32_t k, uint32_t by_distance, double threshold,
                            uint32_t batch, uint32_t warmup, uint32_t down, uint32_t condense, double margin)
 {
     tml_settings s = {threshold, learner, max_size, k, by_distance, batch, warmup, down, condense};
     tml_margin = margin;
+    tml_keep = warmup;
+    tml_named_count = 0;
     int known = tml_configure(&s);
     tml_reset();
     tml_listen();
@@ -61,6 +66,15 @@ void EXPORT(words_grid)(float offset, float scale, float lowest, float highest, 
 void EXPORT(words_hold)(int32_t label)
 {
     tml_append(training_set(), features, label, 0);
+}
+
+/* Add `features`, which are on the grid already, to the named samples: what is near to one is not unknown. */
+void EXPORT(words_name)(void)
+{
+    for (uint32_t i = 0; tml_named_count < TML_NAMED && i < TML_FEATURES; i++) {
+        tml_named_x[tml_named_count][i] = features[i];
+    }
+    tml_named_count += tml_named_count < TML_NAMED;
 }
 
 void EXPORT(words_listen)(void)
@@ -94,19 +108,26 @@ static const float *on_grid(void)
     return stored;
 }
 
-/* Distance to the nearest sample in T, as a share of the limit. */
+static double nearer_of(double nearest, const float *x, const tml_value *row)
+{
+    double sum = 0.0;
+    for (uint32_t j = 0; j < TML_FEATURES; j++) {
+        double difference = (double)x[j] - (double)row[j];
+        sum += difference * difference;
+    }
+    return nearest < 0.0 || sum < nearest ? sum : nearest;
+}
+
+/* Distance to the nearest sample in T or named one, as a share of the limit. */
 static float relative_distance(const float *x)
 {
     const tml_store *T = training_set();
     double nearest = -1.0;
     for (uint32_t i = 0; i < T->size; i++) {
-        const tml_value *row = tml_row(T, tml_place(T, i));
-        double sum = 0.0;
-        for (uint32_t j = 0; j < TML_FEATURES; j++) {
-            double difference = (double)x[j] - (double)row[j];
-            sum += difference * difference;
-        }
-        nearest = nearest < 0.0 || sum < nearest ? sum : nearest;
+        nearest = nearer_of(nearest, x, tml_row(T, tml_place(T, i)));
+    }
+    for (uint32_t i = 0; i < tml_named_count; i++) {
+        nearest = nearer_of(nearest, x, tml_named_x[i]);
     }
     return (float)tml_sqrt(nearest / tml_farthest);
 }
