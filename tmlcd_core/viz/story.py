@@ -81,7 +81,8 @@ def clause(known: Judgement, tested: bool, over: bool, dropped: Dropped) -> str:
     if later:
         parts.append(f"raised {later} more alarm{'s' * (later > 1)}")
     if outcome.back is not None:
-        parts.append(f"was back at {outcome.back:,}")
+        early = outcome.delay is not None and outcome.back < outcome.change + outcome.delay
+        parts.insert(0 if early else len(parts), f"was back at {outcome.back:,}")
     elif outcome.fell is not None:
         parts.append("never recovered" if over else "has not recovered yet")
     elif outcome.alone < outcome.stop:
