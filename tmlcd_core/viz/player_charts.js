@@ -53,7 +53,7 @@ function geometry(run, panel, hidden, width, height, timeAxis, kept = []) {
 function drawAxes(pen, run, panel, g, ink) {
   const { box } = g;
   pen.text(2, 15, panel.title, { fill: ink.text, size: 13, bold: true });
-  if (run.band) pen.text(box.x + box.width, 15, run.band, { fill: ink.text, size: 12, align: "right" });
+  if (run.band && !panel.strip) pen.text(box.x + box.width, 15, run.band, { fill: ink.text, size: 12, align: "right" });
   const vertical = ticks(g.low, g.high, Math.max(2, Math.ceil(box.height / (box.height < 90 ? 30 : 40))));
   for (const v of vertical.values) {
     const y = Math.round(g.y(v)) + 0.5;

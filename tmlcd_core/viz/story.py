@@ -64,6 +64,8 @@ def clause(known: Judgement, tested: bool, over: bool, dropped: Dropped) -> str:
     'has not recovered yet'
     >>> clause(found, True, True, {449: (121, 163)})
     'noticed after 49 samples, dropped 121 of 163 and was back at 554'
+    >>> clause(judge(correct, alarms=[649], changes=[400]), True, True, {})
+    'was back at 554 and noticed after 249 samples'
     """
     parts: list[str] = []
     if not known.outcomes:

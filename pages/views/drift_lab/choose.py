@@ -148,7 +148,7 @@ def _classes_and_drift(data: str, asked: Asked) -> None:
     kinds = {name: kind.title for name, kind in DRIFTS.items() if _medium(data) != "vector" or not kind.disturbs}
     told = "  \n".join(f"**{kind.title}**: {kind.about}." for kind in DRIFTS.values())
     drift = chosen(
-        st.selectbox, "Drift", kinds, key="drift", old=OLD_LABELS, width=180, help=told, on_change=remove_added
+        st.selectbox, "Drift", kinds, key="drift", old=OLD_LABELS, width=195, help=told, on_change=remove_added
     )
     asked["lambda"], asked["drift"] = [str(classes)], [drift]
 
