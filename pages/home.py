@@ -25,13 +25,14 @@ def introduction() -> None:
         "When the world changes, a model on a microcontroller makes mistakes: this is concept drift. "
         "Three tiny nearest-neighbour learners adapt on the device: one **condenses** every mistake into its "
         "memory, one **tests** its own accuracy and starts again after an alarm, one does **both**. "
-        "Here two spoken words swap their meanings half-way: watch the accuracy fall and recover."
+        "Here two spoken words swap their meanings half-way: watch the accuracy fall and recover, but not that of the "
+        "static kNN, which never learns."
     )
     with tour:
         start_button()
     invitation()
     with faults_as_messages():
-        player(shipped_run(), "home", start="begin", autoplay=True)
+        player(shipped_run(), "home", start="change", autoplay=True)
     st.page_link(
         "pages/drift_lab.py",
         label="Open this run in the Drift lab and change it",

@@ -151,7 +151,8 @@ def judge(
 ) -> Judgement:
     """Evaluate a learner's alarms and accuracy against the true changes of the stream.
 
-    The recovery level is 95 % of the accuracy on the concept before the change.
+    The recovery level is 95 % of the accuracy on the concept before the change. If the learner did not recover from the
+    change before, the level of that change stays: a learner that is as bad as before has not recovered.
 
     Parameters
     ----------
@@ -182,6 +183,7 @@ def judge(
     bounds = [0, *(int(change) for change in changes), len(correct)]
     outcomes: list[ChangeOutcome] = []
     true: set[int] = set()
+    level = 0.0
     spans = zip(bounds[:-2], bounds[1:-1], changes if ends is None else ends, bounds[2:], strict=True)
     for before, change, end, stop in spans:
         outcome = ChangeOutcome(change, int(end), stop)
@@ -189,7 +191,8 @@ def judge(
         if found:
             outcome = replace(outcome, detection=found[0], delay=raised[found[0]] - change)
             true |= {found[0], *(i for i in found if raised[i] < end)}
-        level = RECOVERED * float(correct[before:change].mean())
+        if not (outcomes and outcomes[-1].unrecovered):
+            level = RECOVERED * float(correct[before:change].mean())
         fell = _first(curve[:stop] < level, change)
         back = None if fell is None else _first(curve[:stop] >= level, max(fell, outcome.alone))
         outcomes.append(replace(outcome, fell=fell, back=back))

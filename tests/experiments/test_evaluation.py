@@ -176,11 +176,12 @@ def told_by_a_loop(correct, alarms, changes, ends):
         inside = [a for a in alarms if change <= a < stop]
         false -= len([a for a in inside if a == inside[0] or a < end])
         delays += [inside[0] - change] if inside else []
-        begin = [0, *changes][number]
-        hits = sum(map(bool, correct[begin:change]))
+        if not recoveries or recoveries[-1] != math.inf:
+            begin = [0, *changes][number]
+            hits, span = sum(map(bool, correct[begin:change])), change - begin
 
-        def low(t, hits=hits, span=change - begin):
-            """Whether the last 100 up to t are below 95 % of what the concept before had."""
+        def low(t, hits=hits, span=span):
+            """Whether the last 100 up to t are below 95 % of the last concept from which it had recovered."""
             return t >= 99 and 20 * span * sum(map(bool, correct[t - 99 : t + 1])) < 19 * 100 * hits
 
         fell = next((t for t in range(change, stop) if low(t)), None)
@@ -204,6 +205,15 @@ def random_run(seed):
     chance = np.repeat(rng.choice([0.3, 0.6, 0.85, 0.95, 1.0], 1 + n // 70), 70)[:n]
     alarms = sorted({int(a) for a in rng.integers(0, n, rng.integers(0, 8))})
     return rng.random(n) < chance, alarms, changes, ends
+
+
+def test_a_learner_that_is_as_bad_as_before_has_not_recovered():
+    correct = curve_of((400, 1.0), (300, 0.1), (300, 0.1))
+    found = judge(correct, changes=[400, 700])
+    assert [outcome.unrecovered for outcome in found.outcomes] == [True, True]
+    back = judge(curve_of((400, 1.0), (300, 0.1), (300, 1.0)), changes=[400, 700])  # the first concept returns
+    assert [outcome.unrecovered for outcome in back.outcomes] == [True, False]
+    assert back.outcomes[1].recovery == 100
 
 
 def figures_of(correct, alarms, changes, ends):

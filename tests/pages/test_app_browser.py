@@ -33,6 +33,11 @@ document.addEventListener("securitypolicyviolation", (event) => {
 SHIFTS = """window.shifted = 0;
 new PerformanceObserver(list => list.getEntries().forEach(entry => window.shifted += entry.value))
     .observe({type: "layout-shift", buffered: true});"""
+# Opens the table of the player and waits until it is filled.
+OPENED = """details => details.open || new Promise(done => {
+    details.addEventListener("toggle", () => done(true), {once: true});
+    details.open = true;
+})"""
 SHIFTED = 0.25  # style that comes with the first run, not with the page, gives 0.3 to 0.8
 HEADINGS = {page.url: page.title for page in PAGES} | {
     "": "Tiny machine learning for concept drift",
@@ -148,7 +153,7 @@ def paused(page: Any, sample: int) -> None:
 
 def row(page: Any, name: str) -> list[list[str]]:
     """Cells of the rows of the player's table that begin with a name."""
-    page.locator(".player .more").first.evaluate("details => { details.open = true; }")
+    page.locator(".player .more").first.evaluate(OPENED)
     texts = page.locator(".player .metrics tr", has_text=re.compile(f"^{name}")).all_inner_texts()
     return [text.split("\t")[1:] for text in texts]
 

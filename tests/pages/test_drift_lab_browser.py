@@ -226,7 +226,8 @@ STORY = re.compile("Hybrid noticed after 49 samples, dropped 110 of 148")
 
 
 def test_the_start_tells_its_story_and_its_address_holds_it(server, visit):  # noqa: F811
-    page = with_player(visit, f"{server}/drift-lab")
+    page = with_player(visit, f"{server}/drift-lab", reduced_motion="reduce")  # it does not play by itself
+    assert drawn_time(page) == 500, "shortly before the change"
     page.wait_for_url("**per_class=750**")
     assert Experiment.from_link(page.url) == Experiment.from_link("/drift-lab")
     assert page.locator(".player .card").count() == 4
@@ -271,6 +272,18 @@ def test_undo_reset_and_a_drift_at_the_cursor(server, visit):  # noqa: F811
     expect(page.locator(".player .kept").first).to_contain_text("kept: ")
     page.get_by_role("button", name="Reset").click()
     page.wait_for_url(lambda url: Experiment.from_link(url) == Experiment.from_link("/drift-lab"))
+
+
+def test_tandem_is_one_click_away(server, visit):  # noqa: F811
+    page = with_player(visit, f"{server}/{QUICK}")
+    first, button = data(page, "digest"), page.get_by_role("button", name="Compare with Tandem too")
+    button.click()
+    second = redrawn(page, first)
+    page.wait_for_url("**learners=tandem**")
+    expect(page.locator(".player .card", has_text="Tandem learner")).to_have_count(1)
+    expect(button).to_be_hidden()
+    page.get_by_role("button", name="Undo").click()
+    assert redrawn(page, second) == first
 
 
 def test_a_run_that_does_not_end_can_be_cancelled(server, visit):  # noqa: F811

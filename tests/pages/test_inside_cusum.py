@@ -94,6 +94,15 @@ def test_a_link_opens_this_very_run_of_the_lab_at_this_very_sample(name, learner
     assert f"evidence for it is {trace.statistic[sample]:.1f}" in texts or trace.statistic[sample] <= 0
 
 
+def test_every_change_of_a_run_of_the_lab_is_marked_with_its_end():
+    asked = {"data": "points", "drift": "recurring", "lambda": "3", "per_class": "300", "over": "20"}
+    stream = Experiment.from_link("/drift-lab?" + urlencode(asked)).stream()
+    shown = played(opened(**asked, learner="hybrid"))
+    assert len(shown["changes"]) == 2
+    assert (shown["changes"], shown["ends"]) == (list(stream.changes), list(stream.ends))
+    assert all(" replaced " in text for text in shown["change_texts"])
+
+
 def test_a_new_alarm_level_repeats_the_run_of_the_lab():
     page = opened(**LAB["swap"], learner="active", sample="800")
     page.slider(key="h").set_value(90.0).run()

@@ -35,8 +35,8 @@ class Metrics:
     accuracy_500: float = _metric("accuracy in the 500 samples after each change, mean over changes", "0..1")
     recovery: float = _metric(
         "samples from a change until the accuracy over the last 100 samples after the end of the change reaches 95 % "
-        "of the accuracy before it; 0 if it never fell below that; counted from the fall if it fell later; "
-        "mean over changes with recovery",
+        "of the accuracy before it, or before the earlier change from which it has not recovered; 0 if it never fell "
+        "below that; counted from the fall if it fell later; mean over changes with recovery",
         "0..length",
     )
     unrecovered: float = _metric(

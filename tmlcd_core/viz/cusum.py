@@ -1,6 +1,7 @@
 """State of the generalized CUSUM test at one sample: heat map, tables and equations with numbers."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,11 +163,21 @@ def state_in_words(state: CusumState) -> list[str]:
     ]
 
 
-def replay_run(name: str, correct: ArrayLike, results: CusumReplay, threshold: float, change: int | None) -> PlayerRun:
+def replay_run(
+    name: str,
+    correct: ArrayLike,
+    results: CusumReplay,
+    threshold: float,
+    changes: Sequence[int] | None,
+    ends: Sequence[int] | None = None,
+    texts: Sequence[str] = (),
+) -> PlayerRun:
     """Return the charts of the player: accuracy of the batches and statistic, for correct predictions, bool (n,).
 
-    `change` is the first sample of the new concept, None if nobody knows it.
+    `changes` are the first samples of each new concept, None if nobody knows them; `ends` the samples from which only
+    the new concept occurs, by default the same; `texts` say what changed.
     """
+    known = "unknown" if changes is None else f"at sample {', '.join(map(str, changes))}" if changes else "none"
     panels = (
         Panel(
             "Accuracy of the last 100 samples",
@@ -191,12 +202,14 @@ def replay_run(name: str, correct: ArrayLike, results: CusumReplay, threshold: f
         "Inside CUSUM",
         panels,
         (name,),
-        changes=None if change is None else (change,),
+        changes=None if changes is None else tuple(changes),
         alarms={name: results.alarms},
         change_points={name: results.change_points},
         correct={name: np.asarray(correct)},
         x_label="supervised samples",
-        alt=f"The true change is {'unknown' if change is None else f'at sample {change}'}; alarms at {results.alarms}.",
+        alt=f"True change: {known}; alarms at {results.alarms}.",
+        ends=None if ends is None else tuple(ends),
+        change_texts=tuple(texts),
     )
 
 

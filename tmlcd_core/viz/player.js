@@ -80,9 +80,12 @@ function classMark({ name, colour, shape: kind }) {
   const canvas = element("canvas", "", { width: 24, height: 24, "aria-hidden": "true" });
   const c = canvas.getContext("2d");
   c.beginPath();
-  shape(c, kind, 12, 12, 8);
-  c.fillStyle = colour;
-  c.fill();
+  if (kind === "ring") c.arc(12, 12, 9, 0, 7);
+  else shape(c, kind, 12, 12, 8);
+  c.fillStyle = c.strokeStyle = colour;
+  c.lineWidth = 4;
+  if (kind === "ring") c.stroke();
+  else c.fill();
   item.append(canvas, name);
   return item;
 }
@@ -163,7 +166,8 @@ class Player {
     this.chips = element("div", "chips", { role: "group", "aria-label": "Jump to" });
     this.actions = element("div", "actions");
     this.linkButton = button("link", "Copy the address of this run", () => this.copyLink(), "Copy link");
-    this.actions.append(this.chips, this.world, this.keepButton, this.linkButton);
+    this.addButton = button("add", "", () => this.ask("learner", this.run.tools.learner[0]), "");
+    this.actions.append(this.chips, this.world, this.addButton, this.keepButton, this.linkButton);
     this.legend = element("div", "legend", { role: "group", "aria-label": "Learners: accuracy and memory at the cursor" });
     this.key = element("span", "key");
     this.gallery = element("div", "gallery");
@@ -305,7 +309,8 @@ class Player {
     const title = element("div", "title");
     const name = element("b");
     name.textContent = run.picture.title;
-    title.append(name, ...run.picture.classes.map(classMark));
+    title.append(name, ...run.picture.classes.map(classMark), classMark({ name: "wrong", colour: WRONG, shape: "ring" }));
+    title.title = "Small: stored samples. Large: the newest samples. Ring: predicted wrongly.";
     const planes = element("div", "planes");
     run.learners.forEach((learner, l) => {
       const one = new Picture(run, l);
@@ -346,7 +351,10 @@ class Player {
       };
       show();
       const [value, memory, kept] = [element("span", "value"), element("a", "memory"), element("span", "kept")];
-      card.append(item, value, memory, kept);
+      const [score, unit] = [element("span", "score"), element("span", "unit")];
+      unit.textContent = this.run.panels[0].short;
+      score.append(value, unit);
+      card.append(item, score, memory, kept);
       this.legend.append(card);
       return { value, memory, kept };
     });
@@ -387,6 +395,11 @@ class Player {
     this.keepButton.hidden = !this.run.tools?.keep;
     this.linkButton.hidden = !this.run.tools?.link;
     this.world.hidden = !offered.length;
+    const [, learner] = this.run.tools?.learner ?? [];
+    this.addButton.hidden = !learner;
+    this.addButton.textContent = `+ ${learner}`;
+    this.addButton.title = `Compare with ${learner} too`;
+    this.addButton.setAttribute("aria-label", this.addButton.title);
     if (this.worldKey === key) return;
     this.worldKey = key;
     this.world.replaceChildren();

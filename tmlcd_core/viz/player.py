@@ -45,7 +45,8 @@ FALSE_ALARM = "Alarms that are neither the first after a true change nor raised 
 DELAY = "Samples from a true change to the first alarm after it; mean over changes."
 RECOVERY = (
     "Samples from a true change until the accuracy over the last 100 samples, all after the end of the drift, is back "
-    "at 95 % of its earlier value; mean over changes. 0: no fall. never: not back before the next change or the end."
+    "at 95 % of its value before this change, or before an earlier one without recovery; mean over changes. "
+    "0: no fall. never: not back before the next change or the end."
 )
 
 Curves = Mapping[str, NDArray[Any]]

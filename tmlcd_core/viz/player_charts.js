@@ -53,7 +53,7 @@ function geometry(run, panel, hidden, width, height, timeAxis, kept = []) {
 function drawAxes(pen, run, panel, g, ink) {
   const { box } = g;
   pen.text(2, 15, panel.title, { fill: ink.text, size: 13, bold: true });
-  if (run.band) pen.text(box.x + box.width, 15, run.band, { fill: ink.text, size: 12, align: "right" });
+  if (run.band && !panel.strip) pen.text(box.x + box.width, 15, run.band, { fill: ink.text, size: 12, align: "right" });
   const vertical = ticks(g.low, g.high, Math.max(2, Math.ceil(box.height / (box.height < 90 ? 30 : 40))));
   for (const v of vertical.values) {
     const y = Math.round(g.y(v)) + 0.5;
@@ -153,6 +153,7 @@ function diamond(pen, x, y, colour, paper) {
 function drawMarks(pen, run, panel, g, hidden, ink, cursor, label) {
   const { box } = g;
   const bottom = box.y + box.height;
+  const rows = Math.min(4, run.learners.filter((learner, l) => learner.alarms?.length && !hidden[l]).length);
   run.changes.forEach((change, n) => {
     const x = box.x + (change / run.length) * box.width;
     const end = box.x + (Math.min(run.ends[n] ?? change, run.length) / run.length) * box.width;
@@ -169,7 +170,7 @@ function drawMarks(pen, run, panel, g, hidden, ink, cursor, label) {
     const free = left > 20 + 7 * panel.title.length; // to the right of the chart's title
     if (free && !run.band && box.width > 300) pen.text(right ? x - 5 : x + 5, box.y - 4, text, { fill: ink.text, align: right ? "right" : "left" });
     else if (run.change_texts[n] && box.height > 100 && left > box.x)
-      pen.text(right ? x - 6 : x + 6, bottom - 6, text, { fill: ink.text, align: right ? "right" : "left" });
+      pen.text(right ? x - 6 : x + 6, bottom - 6 - 11 * rows, text, { fill: ink.text, align: right ? "right" : "left" });
   });
   let row = 0;
   run.learners.forEach((learner, l) => {

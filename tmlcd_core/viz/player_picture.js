@@ -50,15 +50,15 @@ function regions(xs, ys, labels, classes, bounds, k, byDistance, grid = GRID) {
 
 // Axes that hold nearly all samples: outliers would make the rest small.
 function boundsOf(picture) {
-  const span = (values) => {
+  const span = (values, above) => {
     const sorted = Float32Array.from(values).sort();
     const at = (share) => sorted[Math.round(share * (sorted.length - 1))];
     const [low, high] = picture.regions ? [at(0), at(1)] : [at(0.005), at(0.995)];
-    const room = 0.06 * (high - low || 1);
-    return [low - room, high + room];
+    const size = high - low || 1;
+    return [low - 0.06 * size, high + above * size];
   };
-  const [left, right] = span(picture.x);
-  const [bottom, top] = span(picture.y);
+  const [left, right] = span(picture.x, 0.06);
+  const [bottom, top] = span(picture.y, 0.16); // above the samples stands the learner's name
   return { left, right, bottom, top };
 }
 

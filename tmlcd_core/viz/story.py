@@ -64,6 +64,8 @@ def clause(known: Judgement, tested: bool, over: bool, dropped: Dropped) -> str:
     'has not recovered yet'
     >>> clause(found, True, True, {449: (121, 163)})
     'noticed after 49 samples, dropped 121 of 163 and was back at 554'
+    >>> clause(judge(correct, alarms=[649], changes=[400]), True, True, {})
+    'was back at 554 and noticed after 249 samples'
     """
     parts: list[str] = []
     if not known.outcomes:
@@ -81,7 +83,8 @@ def clause(known: Judgement, tested: bool, over: bool, dropped: Dropped) -> str:
     if later:
         parts.append(f"raised {later} more alarm{'s' * (later > 1)}")
     if outcome.back is not None:
-        parts.append(f"was back at {outcome.back:,}")
+        early = outcome.delay is not None and outcome.back < outcome.change + outcome.delay
+        parts.insert(0 if early else len(parts), f"was back at {outcome.back:,}")
     elif outcome.fell is not None:
         parts.append("never recovered" if over else "has not recovered yet")
     elif outcome.alone < outcome.stop:

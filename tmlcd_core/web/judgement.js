@@ -25,16 +25,18 @@ export function judge(correct, alarms, changes, ends) {
   const curve = accuracyCurve(correct);
   const bounds = [0, ...changes, correct.length];
   const justified = new Set();
-  const outcomes = changes.map((change, i) => {
+  const outcomes = [];
+  let level = 0;
+  changes.forEach((change, i) => {
     const [before, end, stop] = [bounds[i], ends[i], bounds[i + 2]];
     const found = alarms.filter((alarm) => change <= alarm && alarm < stop);
     for (const alarm of found) if (alarm === found[0] || alarm < end) justified.add(alarm);
     const alone = end + TAPS - 1;
     const hits = correct.slice(before, change).reduce((sum, hit) => sum + hit, 0);
-    const level = RECOVERED * (hits / (change - before));
+    if (!outcomes.length || !isUnrecovered(outcomes.at(-1))) level = RECOVERED * (hits / (change - before));
     const fell = first(curve, change, stop, (value) => value < level);
     const back = fell === null ? null : first(curve, Math.max(fell, alone), stop, (value) => value >= level);
-    return { change, end, stop, alone, delay: found.length ? found[0] - change : null, fell, back };
+    outcomes.push({ change, end, stop, alone, delay: found.length ? found[0] - change : null, fell, back });
   });
   return { alarms, wrong: alarms.filter((alarm) => !justified.has(alarm)), outcomes };
 }

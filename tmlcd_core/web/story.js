@@ -52,7 +52,8 @@ function clause({ alarms, wrong, outcomes }, tested, over, dropped) {
   } else if (tested && over) parts.push("did not notice");
   const later = wrong.filter((alarm) => alarm >= change).length;
   if (later) parts.push(`raised ${later} more alarm${plural(later)}`);
-  if (back !== null) parts.push(`was back at ${whole(back)}`);
+  const early = delay !== null && back !== null && back < change + delay;
+  if (back !== null) parts.splice(early ? 0 : parts.length, 0, `was back at ${whole(back)}`);
   else if (fell !== null) parts.push(over ? "never recovered" : "has not recovered yet");
   else if (alone < stop) parts.push("did not fall");
   return joined(parts);

@@ -8,6 +8,8 @@ import streamlit as st
 
 from tmlcd_core.viz.player import PlayerRun, player_script, player_style
 
+LEAD = 1 / 6  # of the run, before its first change: 2.5 s at the initial speed
+
 _component = st.components.v2.component("tmlcd_player", js=player_script(), css=player_style())
 # Hands the picture and the sound of a sample to the player, which asked for them.
 _medium = st.components.v2.component(
@@ -27,7 +29,7 @@ def player(
     run: PlayerRun,
     key: str,
     *,
-    start: Literal["begin", "end"] | int = "end",
+    start: Literal["change", "end"] | int = "end",
     autoplay: bool = False,
     speed: float | None = None,
     height: int | None = None,
@@ -44,8 +46,8 @@ def player(
         Curves, marks and table.
     key : str
         Streamlit key. A new run under the same key keeps the position of the cursor.
-    start : "begin", "end" or int
-        First position, used when the player appears.
+    start : "change", "end" or int
+        First position, used when the player appears; "change": shortly before the first true change, or the beginning.
     autoplay : bool
         Play when the player appears.
     speed : float, optional
@@ -58,11 +60,13 @@ def player(
     links : mapping, optional
         Addresses by learner: "alarm" with {sample}, for the alarms, and "memory" with {size}, for |T|.
     tools : mapping, optional
-        Further tools: "keep" (True) and "world" (pairs of a drift and its label).
+        Further tools: "keep" and "link" (True), "world" (pairs of a drift and its label), and "learner" (name and
+        label of a learner to add with one click).
     on_ask : mapping, optional
-        Callbacks of "world" and "look"; the values are in `st.session_state[key]`.
+        Callbacks of "world", "learner" and "look"; the values are in `st.session_state[key]`.
     """
-    first = {"begin": 0, "end": run.length - 1}.get(start, start) if isinstance(start, str) else start
+    before_change = max(0, min(run.changes or (0,)) - round(LEAD * run.length))
+    first = {"change": before_change, "end": run.length - 1}.get(start, start) if isinstance(start, str) else start
     options = {"links": links or {}, "tools": tools or {}}
     data = run.pack(start=first, autoplay=autoplay, speed=speed, height=height, reports=reports, **options)
     asked = {f"on_{name}_change": callback for name, callback in (on_ask or {}).items()}

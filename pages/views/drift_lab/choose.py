@@ -148,7 +148,7 @@ def _classes_and_drift(data: str, asked: Asked) -> None:
     kinds = {name: kind.title for name, kind in DRIFTS.items() if _medium(data) != "vector" or not kind.disturbs}
     told = "  \n".join(f"**{kind.title}**: {kind.about}." for kind in DRIFTS.values())
     drift = chosen(
-        st.selectbox, "Drift", kinds, key="drift", old=OLD_LABELS, width=180, help=told, on_change=remove_added
+        st.selectbox, "Drift", kinds, key="drift", old=OLD_LABELS, width=195, help=told, on_change=remove_added
     )
     asked["lambda"], asked["drift"] = [str(classes)], [drift]
 
@@ -232,9 +232,9 @@ def _recorded(data: str, asked: Asked) -> Upload | None:
             help="First samples, on which the learners and the scaling of the columns are fitted.",
         )))]  # fmt: skip
         samples = int(checked(
-            st.number_input, "Samples", 0, MOST_SAMPLES, 0, key="samples",
-            help=f"Samples to use, the initial ones included. 0 = all, on this page at most {MOST_SAMPLES:,}.",
-        ))  # fmt: skip
+            st.number_input, "Samples", 1, MOST_SAMPLES, None, key="samples", placeholder="All",
+            help=f"Samples to use, the initial ones included; on this page at most {MOST_SAMPLES:,}.",
+        ) or AUTOMATIC)  # fmt: skip
         asked["samples"] = [str(samples or (MOST_SAMPLES if rows > MOST_SAMPLES else 0))]
         if "table" in asked:
             scales = ["z-score", "min-max", "none"]

@@ -16,10 +16,13 @@ from pages.views.drift_lab.repeat import RUNS, Bands, bands
 from pages.views.drift_lab.runs import BREATH, GOOD, LabRun, pool_of, run
 from pages.views.drift_lab.sample import look, sample_view, show_looked
 from pages.views.drift_lab.toolbar import (
+    EXTRA,
     add_asked,
+    add_extra,
     added_in_words,
     cancel_run,
     drift_now,
+    extra_added,
     forget_asked,
     is_asked,
     links_of,
@@ -34,6 +37,7 @@ from tmlcd_core.errors import TmlcdError
 from tmlcd_core.experiments import Experiment
 from tmlcd_core.streams import DRIFTS
 from tmlcd_core.viz.lab import agreement_in_words, figures, picture_of, run_of, shortage_in_words, trace_csv
+from tmlcd_core.viz.palette import learner_style
 from tmlcd_core.viz.player import PlayerRun
 from tmlcd_core.web.lab_page import lab_page
 
@@ -51,12 +55,14 @@ def watch(found: LabRun, title: str, several: Bands | None) -> None:
     """Show the player and the sample at its cursor; moving the cursor reruns only this fragment."""
     shown = several.shown if several else charts_of(found, title)
     offered = {"keep": True, "link": True, "world": [] if several else offered_drifts(found)}
+    if EXTRA not in found.experiment.learner_names:
+        offered["learner"] = EXTRA, learner_style(EXTRA).short
     sample = player(
-        shown, "lab", start="begin", autoplay=True, reports=True, tools=offered,
+        shown, "lab", start="change", autoplay=True, reports=True, tools=offered,
         links={} if several else links_of(found),
-        on_ask={"world": partial(drift_now, found), "look": look},
+        on_ask={"world": partial(drift_now, found), "learner": add_extra, "look": look},
     )  # fmt: skip
-    if is_asked():
+    if is_asked() or extra_added():
         st.rerun()
     if runs_fragment():
         forget_asked()  # the browser has sent an address that holds it

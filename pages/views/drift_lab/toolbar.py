@@ -28,6 +28,8 @@ MEMORY = "lab memory"
 OWN, SAMPLES, BYTES = "Each learner its own", "Equal samples", "Equal bytes"
 WRITTEN = "lab written"  # False: code has set widgets that the address does not show yet
 BY_NAME = {"data", "drift", "learners", "paper", "label", "bands", "extractor", FOLDER, TABLE}  # these write themselves
+EXTRA = "tandem"  # learner that the player adds with one click
+EXTRA_ADDED = "lab extra added"  # True until the whole page has run with it
 ASKED = "lab asked"  # added drifts that the player has asked for, until the browser's address holds them
 
 Past = list[tuple[Experiment, dict[str, Any]]]
@@ -181,6 +183,19 @@ def is_asked() -> bool:
 def forget_asked() -> None:
     """Forget which added drifts the player has asked for."""
     st.session_state.pop(ASKED, None)
+
+
+def add_extra() -> None:
+    """Callback of the player: add the learner `EXTRA`."""
+    names = st.session_state["learners"]
+    if EXTRA not in names:
+        st.session_state["learners"] = [*names, EXTRA]
+        st.session_state[EXTRA_ADDED] = True
+
+
+def extra_added() -> bool:
+    """True once after `add_extra`: the whole page must run."""
+    return bool(st.session_state.pop(EXTRA_ADDED, False))
 
 
 def added_in_words(added: Sequence[str]) -> list[str]:

@@ -118,16 +118,19 @@ def nearest(rows: list[ThresholdRow], threshold: float) -> ThresholdRow:
 class ChosenRun(NamedTuple):
     """Run to look into.
 
-    `learner` is its name in the chart, `correct` (n,) are the judged predictions, `before` and `after` its accuracies,
-    `change` the position of the true change (None if unknown), `start` where the player opens (None: first alarm), and
-    `test` the settings of the learner's own test besides threshold, batch and warm-up (None: the page's).
+    `learner` is its name in the chart, `correct` (n,) are the judged predictions, `before` and `after` its accuracies
+    at the first change, `changes` and `ends` the positions of the true changes (None if unknown) and of their ends,
+    `texts` what changed, `start` where the player opens (None: first alarm), and `test` the settings of the learner's
+    own test besides threshold, batch and warm-up (None: the page's).
     """
 
     learner: str
     correct: NDArray[np.bool_]
     before: float
     after: float
-    change: int | None
+    changes: tuple[int, ...] | None
+    texts: tuple[str, ...]
+    ends: tuple[int, ...] | None = None
     start: int | None = None
     test: dict[str, Any] | None = None
 
@@ -158,7 +161,8 @@ def simulated_run() -> ChosenRun:
     after = checked(st.slider, "Accuracy after", 0.05, 0.99, 0.7, 0.01, key="after", help="υ₁, after the change.")
     change = checked(st.slider, "Change at sample", 150, 1400, 700, 50, key="at", help="Sample of the true change.")
     seed = checked(st.number_input, "Seed", 0, MOST_SEEDS, EXAMPLE, key=SEED, help="The same seed gives the same run.")
-    return ChosenRun(SIMULATED, simulated(before, after, change, int(seed)), before, after, change)
+    text = f"the accuracy changed from {before:g} to {after:g}"
+    return ChosenRun(SIMULATED, simulated(before, after, change, int(seed)), before, after, (change,), (text,))
 
 
 def home_run(run: str) -> ChosenRun:
@@ -167,12 +171,14 @@ def home_run(run: str) -> ChosenRun:
     home = showcase.load_showcase()
     correct = np.asarray(home.correct[learner])
     st.caption("The run on Home. A new threshold repeats the test on the recorded hits and misses of this learner.")
-    return ChosenRun(learner, correct, *accuracies(correct, home.changes[0]), home.changes[0])
+    changes = tuple(home.changes or ())
+    return ChosenRun(learner, correct, *accuracies(correct, changes[0]), changes, home.change_texts)
 
 
 def lab_run(threshold: float, batch: int, warmup: int) -> ChosenRun:
     """Return the run of the Drift lab that the address names, with the learner's own test, and the link back to it."""
     from pages.views.drift_lab.linked import linked_run  # loads the learners
+    from tmlcd_core.viz.lab import changes_in_words
 
     asked = {key: values for key, values in linked().items() if key not in ("learner", "sample")}
     learner = st.query_params["learner"]
@@ -180,8 +186,11 @@ def lab_run(threshold: float, batch: int, warmup: int) -> ChosenRun:
     found = linked_run(tested, learner)
     test = cusum_of(found, learner)
     judged = judge_predictions(found.trace(learner).predictions, found.stream.y, teacher_of(found))
-    known = found.scenario.known_changes
-    change = int(np.searchsorted(judged.samples, known[0])) if known else None
+    scenario = found.scenario
+    begun, ended = (np.searchsorted(judged.samples, samples).tolist() for samples in (scenario.changes, scenario.ends))
+    told = zip(begun, ended, changes_in_words(scenario), strict=False)  # a recorded stream has no changes
+    seen = {begin: (end, text) for begin, end, text in told if 0 < begin < len(judged.samples)}
+    changes = None if scenario.recorded else tuple(seen)
     asked_sample = st.query_params.get("sample", "")
     at = min(int(asked_sample[:9]), len(found.stream) - 1) if asked_sample.isdecimal() else None
     st.page_link(
@@ -193,8 +202,10 @@ def lab_run(threshold: float, batch: int, warmup: int) -> ChosenRun:
     return ChosenRun(
         learner,
         judged.correct,
-        *accuracies(judged.correct, change),
-        change,
+        *accuracies(judged.correct, changes[0] if changes else None),
+        changes,
+        tuple(text for _, text in seen.values()),
+        None if changes is None else tuple(end for end, _ in seen.values()),
         None if at is None else judged.known_at(at),
         {key: getattr(test, key) for key in ("direction", "likelihood", "spacing", "gap")},
     )
@@ -264,7 +275,7 @@ def show_run() -> None:
     settings = {"threshold": threshold, "batch": batch, "warmup": warmup, **test}
     text = repr((correct.tobytes(), settings))
     said = replayed(text, correct, settings)
-    shown = cusum.replay_run(found.learner, correct, said, threshold, found.change)
+    shown = cusum.replay_run(found.learner, correct, said, threshold, found.changes, found.ends, found.texts)
     start = found.start
     if start is None:
         start = said.alarms[0] if said.alarms else len(correct) - 1

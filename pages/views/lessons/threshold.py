@@ -61,7 +61,7 @@ def high_level(settings: Settings) -> Found:
 LESSON = Lesson(
     "threshold",
     "The threshold",
-    "A nervous test cries wolf, a calm one sleeps through the fire.",
+    "How sure must the test be before it raises the alarm?",
     (
         Part(
             "inside-cusum",
