@@ -27,13 +27,12 @@ READY, STATE = "body[data-ready=true]", "#state"
 # The stream of records through the page's own objects.
 LINES = """([sound, records]) => {
   const samples = new Int16Array(Uint8Array.from(atob(sound), (c) => c.charCodeAt(0)).buffer);
-  const names = [...document.querySelectorAll("#judge button")].map((button) => button.textContent);
   const lines = [];
   let from = 0;
   for (const [length, word] of records) {
     for (const { x, start, stop, decibels } of words.core.hear(samples.subarray(from, from + length))) {
       const { prediction, distance, unknown } = words.core.predict(x);
-      const step = words.core.judge(x, names.indexOf(word));
+      const step = words.core.judge(x, words.code(word));
       const labels = words.core.labels();
       lines.push({ x: [...x], start, stop, decibels, told: prediction, distance, unknown, ...step, labels });
     }

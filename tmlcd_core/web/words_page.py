@@ -29,7 +29,7 @@ from tmlcd_core.web.one_file import bundle, lean, modules_of, one_file, packed, 
 MODULES = ("page", "data", "word_core", "word_charts", "session_file", "microphone", "words")
 LARGEST = {"word": 100_000, "speech": 1_500_000, "filter": 300_000}  # bytes of a page, unless all sounds are asked for
 AROUND = 0.1  # seconds
-TAKE_BYTES = 200  # of the description of a recording, at most
+TAKE_BYTES = 260  # of the description of a recording and its events, at most
 STORE_TYPES = {"float32": "<f4", "int16": "<i2", "uint8": "<u1"}
 BODY = """\
 <h1>{title}</h1>
@@ -122,7 +122,9 @@ def words_page(
     def made(sounds: Mapping[str, NDArray[np.int16]]) -> str:
         about = {take: page["log"]["takes"][take] for take in sounds}
         inside = page | {"sounds": {take: len(sound) for take, sound in sounds.items()}}
-        inside["log"] = page["log"] | {"takes": about}
+        events = [event for event in page["log"]["events"] if event.get("take") is None or event["take"] in sounds]
+        inside["log"] = page["log"] | {"takes": about, "events": events}
+        inside["lost"] = len(session.labels()) - len(sounds)
         blobs = {"wasm": module(name), "rows": rows, "takes": pack_sounds(sounds)}
         return one_file(title, body, style, code, {"page": inside}, blobs)
 
