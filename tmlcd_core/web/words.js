@@ -381,7 +381,8 @@ function sayAdapted(told) {
 
 function save() {
   const address = URL.createObjectURL(new Blob([sessionFile(log, takes)], { type: "application/zip" }));
-  const link = Object.assign(document.createElement("a"), { href: address, download: "words.session.zip" });
+  // A browser without downloads opens the file in another tab, so that this page stays.
+  const link = Object.assign(document.createElement("a"), { href: address, download: "words.session.zip", target: "_blank" });
   link.click();
   unsaved = false;
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
