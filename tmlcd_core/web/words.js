@@ -374,7 +374,7 @@ function sayAdapted(told) {
   const halves = told.length < 2 * SHOWN ? "" : `: ${right(told.slice(0, SHOWN))} at the start, ${right(told.slice(-SHOWN))} at the end`;
   const alarms = told.filter((one) => one.alarm);
   const forgotten = alarms.reduce((sum, one) => sum + one.forgotten, 0);
-  const alarm = alarms.length ? ` The alarm went off ${alarms.length === 1 ? "once" : `${alarms.length} times`}: ${forgotten} old takes forgotten.` : "";
+  const alarm = alarms.length ? ` The alarm went off ${alarms.length === 1 ? "once" : `${alarms.length} times`}: ${forgotten || "too few new takes to forget the"} old ${forgotten ? "takes forgotten" : "ones"}.` : "";
   const next = swapped ? "" : " Now swap two words and press again: it adapts.";
   say(`${right(told)} answers right${halves}.${alarm}${next}`);
 }
