@@ -253,12 +253,15 @@ def without_formulas(text: str, formulas: list[str]) -> str:
 
 def reference(folder: Path) -> None:
     """Write the pages of `site_reference`."""
-    pages = [(name, name, html.escape(about), body) for name, about, body in site_reference.pages()]
+    pages = [(name, name, site_reference.described(about, str), body) for name, about, body in site_reference.pages()]
     write_section(folder, "reference", "Reference", pages)
 
 
 def lessons(folder: Path) -> None:
     """Write the lessons: what to predict, the Drift lab in one file, and the answer that the run gives."""
+    from streamlit.logger import set_log_level
+
+    set_log_level("error")  # it warns of each value that is read outside of a page
     from pages.views.lessons import LESSONS
 
     pages = []
