@@ -21,7 +21,8 @@ COPY pages pages
 COPY data data
 COPY app.py LICENSE NOTICE ./
 
-RUN useradd --create-home lab
+# A volume mounted at /cache (compose.yaml) takes over its owner.
+RUN useradd --create-home lab && install --directory --owner lab /cache
 USER lab
 # One inner thread: on the learners' small arrays a thread pool is slower.
 ENV OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONUNBUFFERED=1

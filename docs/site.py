@@ -8,13 +8,10 @@ checked.
 from __future__ import annotations
 
 import html
-import importlib
-import inspect
-import pkgutil
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +20,11 @@ import latex2mathml.converter
 import mistune
 import nbformat
 from nbconvert import HTMLExporter
+from pygments import highlight
 from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonConsoleLexer, get_lexer_by_name
 
-import tmlcd_core
+from docs import site_reference
 from docs.site_links import faults_of
 from tmlcd_core.experiments import Experiment
 from tmlcd_core.live.example import example_session
@@ -38,10 +37,16 @@ LAB = "drift-lab"
 FORMULA = re.compile(r"(`+).*?\1|\$\$(.+?)\$\$|\$(.+?)\$", re.S)  # or code, which stays
 SECTIONS = ("index", "lessons", "notebooks", "recipes", "reference", "findings", "gallery", "guides")
 TITLES = {"index": "Start in five minutes", "guides": "Guides"}
-# Documents of docs/ that the site shows under "Guides", by file name.
-GUIDES = {"without-a-server": "Without a server", "scale": "Many users", "glossary": "Glossary", "tandem": "Tandem"}
+# Documents of docs/ that the site shows under "Guides", and what they are about.
+GUIDES = {
+    "without-a-server": "The Drift lab and your own words as pages in one file; widgets in notebooks.",
+    "scale": "Visitors per core, several processes behind a proxy, and when to hand out files instead.",
+    "listening": "How the page Microphone listens, and how well: measured on recorded voices.",
+    "tandem": "Tandem, a learner of this project: its rule, its bytes, and where it loses.",
+    "tandem-search": "What was tried before Tandem got its rule.",
+    "glossary": "The terms of the app, the library and the paper.",
+}
 WORDS = "without-a-server"  # the guide that ends with a page to try
-HIDDEN = {"tmlcd_core.capymoa"}  # needs an environment of its own
 PAGE = jinja2.Template(
     """\
 <!doctype html>
@@ -53,38 +58,35 @@ PAGE = jinja2.Template(
 <link rel="stylesheet" href="{{ up }}site.css">
 </head>
 <body>
-<nav><b>TML-CD Lab</b>{% for name, text in menu %} <a href="{{ up }}{{ name }}.html"
-{%- if name == here %} aria-current="page"{% endif %}>{{ text }}</a>{% endfor %}</nav>
+<header><a class="brand" href="{{ up }}index.html">TML-CD Lab</a>
+{%- for name, text in menu %} <a href="{{ up }}{{ name }}.html"
+{%- if name == here %} aria-current="page"{% endif %}>{{ text }}</a>{% endfor %}</header>
+<div class="page">
 <main>
 {{ body }}
+{%- if turns %}
+<nav class="turn" aria-label="Next and previous page">
+{%- for text, name in turns %}<a href="{{ up }}{{ name }}.html">{{ text }}</a>{% endfor %}</nav>
+{%- endif %}
 </main>
+{%- if contents %}
+<nav class="contents" aria-label="On this page"><b>On this page</b><ol>
+{%- for anchor, text in contents %}<li><a href="#{{ anchor }}">{{ text }}</a></li>{% endfor %}</ol></nav>
+{%- endif %}
+</div>
 </body>
 </html>
 """
 )
-STYLE = """
-:root { color-scheme: light dark; }
-body { margin: 0; font: 16px/1.55 system-ui, sans-serif; }
-nav { display: flex; flex-wrap: wrap; gap: 4px 16px; padding: 10px 16px; border-bottom: 1px solid #8886; }
-nav a[aria-current] { font-weight: 700; text-decoration: none; }
-main { max-width: 1000px; margin: 0 auto; padding: 8px 16px 48px; }
-img { max-width: 100%; height: auto; }
-iframe { width: 100%; height: 860px; border: 1px solid #8886; border-radius: 8px; }
-pre, .highlight { overflow-x: auto; }
-.formula { display: block; overflow: auto hidden; padding: 4px 0; }
-p code, li code { overflow-wrap: anywhere; }
-pre { padding: 10px; border-radius: 8px; background: #8881; font-size: 14px; }
-table { border-collapse: collapse; display: block; overflow-x: auto; }
-th, td { padding: 3px 10px; border-bottom: 1px solid #8884; text-align: left; }
-.prompt, .jp-InputPrompt, .jp-OutputPrompt { display: none; }
-"""
+HEADING = re.compile(r'<h2[^>]* id="([^"]+)"[^>]*>(.*?)</h2>', re.S)
+FEWEST_HEADINGS = 3  # of a page with a list of them
 
 
 def build(folder: Path, tell: Callable[[str], Any] = print) -> None:
     """Write the whole site to `folder`, which is emptied first."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    (folder / "site.css").write_text(STYLE + _colours(), encoding="utf-8")
+    (folder / "site.css").write_text(style(), encoding="utf-8")
     shutil.copytree(PICTURES, folder / "pictures")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for part in (start, findings, recipes):
@@ -99,27 +101,58 @@ def build(folder: Path, tell: Callable[[str], Any] = print) -> None:
     tell(f"{folder}/index.html")
 
 
-def _colours() -> str:
+def style() -> str:
+    """Return the style sheet, with the colours of code."""
+    sheet = (ROOT / "docs" / "site.css").read_text(encoding="utf-8")
     dark = HtmlFormatter(style="github-dark").get_style_defs(".highlight")
     light = HtmlFormatter(style="default").get_style_defs(".highlight")
-    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
+    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{sheet}"
 
 
-def write(folder: Path, name: str, title: str, body: str) -> None:
-    """Write one page; `name` is its path without the ending."""
+def write(folder: Path, name: str, title: str, body: str, turns: Sequence[tuple[str, str]] = ()) -> None:
+    """Write one page; `name` is its path without the ending, `turns` are texts and names of its neighbours."""
     section = name.partition("/")[0]
     menu = [(one, TITLES.get(one, one.capitalize())) for one in SECTIONS]
     path = folder / f"{name}.html"
     path.parent.mkdir(exist_ok=True)
-    up = "../" * name.count("/")
-    path.write_text(PAGE.render(title=title, body=body, here=section, menu=menu, up=up), encoding="utf-8")
+    heads = [
+        (anchor, re.sub(r"<small>.*?</small>|<[^>]+>", "", text).strip()) for anchor, text in HEADING.findall(body)
+    ]
+    contents = heads if len(heads) >= FEWEST_HEADINGS else []
+    values = {"title": title, "body": body, "here": section, "menu": menu, "turns": turns, "contents": contents}
+    path.write_text(PAGE.render(up="../" * name.count("/"), **values), encoding="utf-8")
+
+
+def write_section(folder: Path, section: str, title: str, pages: Sequence[tuple[str, str, str, str]]) -> None:
+    """Write pages (name, title, what it is about as HTML, body) with links to their neighbours, and their list."""
+    names = [(f"{section}/{name}", text) for name, text, *_ in pages]
+    for number, (name, text, _, body) in enumerate(pages):
+        before = [(f"← {one}", place) for place, one in names[:number][-1:]]
+        after = [(f"{one} →", place) for place, one in names[number + 1 :][:1]]
+        write(folder, f"{section}/{name}", text, body, [*before, *after])
+    lines = "".join(
+        f'<li><a href="{section}/{name}.html">{html.escape(text)}</a><span>{about}</span></li>'
+        for name, text, about, _ in pages
+    )
+    write(folder, section, title, f'<h1>{html.escape(title)}</h1><ul class="list">{lines}</ul>')
+
+
+class _Coloured(mistune.HTMLRenderer):
+    """HTML of Markdown, with code in colours."""
+
+    def block_code(self, code: str, info: str | None = None) -> str:
+        """Return a block of code; `info` is its language."""
+        lexer = PythonConsoleLexer() if code.startswith(">>>") else get_lexer_by_name(info or "text")
+        return str(highlight(code, lexer, HtmlFormatter()))
 
 
 def markdown(text: str, up: str = "") -> str:
     """Return Markdown as HTML, with headings that can be linked, and links to files of the repository as code."""
-    found = str(mistune.create_markdown(escape=False, plugins=["table", "strikethrough", "url"])(text))
+    found = str(
+        mistune.create_markdown(renderer=_Coloured(escape=False), plugins=["table", "strikethrough", "url"])(text)
+    )
     found = re.sub(r"<h([1-4])>(.*?)</h\1>", lambda m: f'<h{m[1]} id="{_anchor(m[2])}">{m[2]}</h{m[1]}>', found)
-    found = found.replace("&gt;&gt;&gt;", ">>>").replace(".github/pictures/", f"{up}pictures/")
+    found = found.replace(".github/pictures/", f"{up}pictures/")
     return re.sub(r'<a href="(?!https?:|#|mailto:)([^"]+\.(?:md|py|ipynb|cff))">(.*?)</a>', r"<code>\1</code>", found)
 
 
@@ -142,31 +175,32 @@ def start(folder: Path, readme: str) -> None:
 
 def findings(folder: Path, readme: str) -> None:
     """Write the findings of the reproduction."""
-    write(folder, "findings", "Findings", markdown(_parts(readme, "Against the paper")))
+    write(folder, "findings", "Findings", "<h1>Findings</h1>" + markdown(_parts(readme, "Against the paper")))
 
 
 def recipes(folder: Path, readme: str) -> None:
     """Write the recipes: learner, detector, drift, dataset and board of your own."""
-    write(folder, "recipes", "Recipes", markdown(_parts(readme, "Add your own")))
+    write(folder, "recipes", "Recipes", "<h1>Recipes</h1>" + markdown(_parts(readme, "Add your own")))
 
 
 def gallery(folder: Path) -> None:
     """Write the pictures of the app."""
     pictures = sorted(PICTURES.glob("*"))
     body = "".join(
-        f'<h2>{html.escape(path.stem.replace("-", " ").capitalize())}</h2><img src="pictures/{path.name}" alt="">'
-        for path in pictures
+        f'<h2 id="{path.stem}">{title}</h2><img src="pictures/{path.name}" alt="{title}">'
+        for path, title in ((one, html.escape(one.stem.replace("-", " ").capitalize())) for one in pictures)
     )
-    write(folder, "gallery", "Gallery", f"<h1>Gallery</h1>{body}")
+    write(folder, "gallery", "Gallery", f'<div class="gallery"><h1>Gallery</h1>{body}</div>')
 
 
 def guides(folder: Path) -> None:
     """Write the documents of docs/, and their list."""
-    there = {name: title for name, title in GUIDES.items() if (ROOT / "docs" / f"{name}.md").exists()}
-    for name, title in there.items():
+    pages = []
+    for name, about in GUIDES.items():
         text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
-        write(folder, f"guides/{name}", title, markdown(text, "../") + (_words(folder) if name == WORDS else ""))
-    _list(folder, "guides", "Guides", there.items())
+        title = text.partition("\n")[0].removeprefix("# ")
+        pages.append((name, title, about, markdown(text, "../") + (_words(folder) if name == WORDS else "")))
+    write_section(folder, "guides", "Guides", pages)
 
 
 def _words(folder: Path) -> str:
@@ -177,15 +211,10 @@ def _words(folder: Path) -> str:
     return f'<h2>Try it</h2><p><a href="../lab/words.html">This page alone</a></p>{frame}'
 
 
-def _list(folder: Path, section: str, title: str, entries: Any) -> None:
-    lines = "".join(f'<li><a href="{section}/{name}.html">{html.escape(text)}</a></li>' for name, text in entries)
-    write(folder, section, title, f"<h1>{html.escape(title)}</h1><ul>{lines}</ul>")
-
-
 def notebooks(folder: Path) -> None:
     """Write the notebooks with their stored output."""
     exporter = HTMLExporter(template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True)
-    entries = []
+    pages = []
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         book = nbformat.read(path, 4)
         title = next(line for cell in book.cells for line in cell.source.splitlines() if line.startswith("# "))[2:]
@@ -199,9 +228,9 @@ def notebooks(folder: Path) -> None:
         body = re.sub(r'<a class="anchor-link".*?</a>', "", body)
         body = re.sub(r'href="([\w-]+)\.ipynb"', r'href="\1.html"', body)
         body = body.replace('href="README.md"', 'href="../notebooks.html"')
-        write(folder, f"notebooks/{path.stem}", title, body)
-        entries.append((path.stem, title))
-    _list(folder, "notebooks", "Notebooks", entries)
+        question = re.search(r"<strong>The question\.</strong>(.*?)</p>", body, re.S)
+        pages.append((path.stem, title, question[1] if question else "", body))
+    write_section(folder, "notebooks", "Notebooks", pages)
 
 
 def without_formulas(text: str, formulas: list[str]) -> str:
@@ -222,62 +251,26 @@ def without_formulas(text: str, formulas: list[str]) -> str:
     return FORMULA.sub(replace, text)
 
 
-def public_modules() -> Iterator[Any]:
-    """Yield `tmlcd_core` and its modules that list their public names."""
-    yield tmlcd_core
-    for found in sorted(pkgutil.iter_modules(tmlcd_core.__path__, "tmlcd_core."), key=lambda one: one.name):
-        if found.name not in HIDDEN and not found.name.endswith("__main__"):
-            module = importlib.import_module(found.name)
-            if getattr(module, "__all__", None):
-                yield module
-
-
 def reference(folder: Path) -> None:
-    """Write a page for each public module: signature and docstring of every public name."""
-    entries = []
-    for module in public_modules():
-        parts = [f"<h1>{module.__name__}</h1><p>{html.escape((module.__doc__ or '').partition(chr(10))[0])}</p>"]
-        for name in sorted(module.__all__):
-            parts.append(_described(name, getattr(module, name)))
-        write(folder, f"reference/{module.__name__}", module.__name__, "".join(parts))
-        entries.append((module.__name__, module.__name__))
-    _list(folder, "reference", "Reference", entries)
-
-
-def _described(name: str, what: Any) -> str:
-    heading = f'<h2 id="{name}"><code>{name}{html.escape(_signature(what))}</code></h2>'
-    if not (callable(what) or inspect.ismodule(what)):
-        return f"{heading}<p>Value of type {type(what).__name__}.</p>"
-    text = f"{heading}<pre>{html.escape(inspect.getdoc(what) or '')}</pre>"
-    if inspect.isclass(what):
-        for member, value in sorted(vars(what).items()):
-            documented = inspect.getdoc(value.__func__ if isinstance(value, classmethod | staticmethod) else value)
-            if not member.startswith("_") and documented and isinstance(value, property | classmethod | type(build)):
-                shown = "" if isinstance(value, property) else _signature(getattr(what, member))
-                told = html.escape(documented)
-                text += f'<h3 id="{name}.{member}"><code>{member}{html.escape(shown)}</code></h3><pre>{told}</pre>'
-    return text
-
-
-def _signature(what: Any) -> str:
-    try:
-        return str(inspect.signature(what)) if callable(what) else ""
-    except (TypeError, ValueError):
-        return ""
+    """Write the pages of `site_reference`."""
+    pages = [(name, name, site_reference.described(about, str), body) for name, about, body in site_reference.pages()]
+    write_section(folder, "reference", "Reference", pages)
 
 
 def lessons(folder: Path) -> None:
     """Write the lessons: what to predict, the Drift lab in one file, and the answer that the run gives."""
+    from streamlit.logger import set_log_level
+
+    set_log_level("error")  # it warns of each value that is read outside of a page
     from pages.views.lessons import LESSONS
 
-    entries = []
+    pages = []
     for lesson in LESSONS:
         parts = [f"<h1>{html.escape(lesson.title)}</h1><p>{html.escape(lesson.about)}</p>"]
         for number, part in enumerate(lesson.parts, 1):
             parts.append(_part(folder, lesson, number, part))
-        write(folder, f"lessons/{lesson.name}", lesson.title, "".join(parts))
-        entries.append((lesson.name, lesson.title))
-    _list(folder, "lessons", "Lessons", entries)
+        pages.append((lesson.name, lesson.title, html.escape(lesson.about), "".join(parts)))
+    write_section(folder, "lessons", "Lessons", pages)
 
 
 def _part(folder: Path, lesson: Any, number: int, part: Any) -> str:
@@ -292,7 +285,8 @@ def _part(folder: Path, lesson: Any, number: int, part: Any) -> str:
         frame = f'<iframe src="../lab/{lesson.key(number)}.html" title="Drift lab" loading="lazy"></iframe>'
     answer = markdown(part.text(part.options.get(found.answer, ""))) + markdown(part.text(part.explain, found.facts))
     return (
-        f"<h2>Part {number}</h2>{markdown(part.text(part.read))}<h3>{html.escape(part.text(part.question))}</h3>"
+        f'<h2 id="part-{number}">Part {number}</h2>'
+        f"{markdown(part.text(part.read))}<h3>{html.escape(part.text(part.question))}</h3>"
         f"<ul>{options}</ul>{frame}<p>Watch:</p><ul>{watch}</ul><details><summary>Answer</summary>{answer}</details>"
     )
 

@@ -55,6 +55,7 @@ def test_help_names_the_commands(tmp_path: Path) -> None:
     for arguments in (["--help"], ["data", "--help"], ["data", "make", "--help"]):
         done = run(tmp_path, *arguments)
         assert done.returncode == 0 and done.stdout.startswith("usage: python -m tmlcd_core") and not done.stderr
+        assert "option_strings" not in done.stdout, "a % in a help text was formatted"
 
 
 def test_version_is_that_of_the_package(tmp_path: Path) -> None:

@@ -33,6 +33,9 @@ def test_proxy_names_the_services_of_the_compose_file():
     assert "EXPOSE 8501" in dockerfile and all(compose["services"][name]["build"] == "." for name in labs)
     settings = compose["services"]["lab-1"]
     assert settings["environment"]["TMLCD_CACHE"] == settings["volumes"][0].partition(":")[2] == "/cache"
+    assert "install --directory --owner lab /cache" in dockerfile and "USER lab" in dockerfile, (
+        "the app may write there"
+    )
 
 
 @pytest.fixture(scope="module")

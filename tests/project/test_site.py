@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from docs import site
+from docs import site, site_reference
 from docs.site_links import faults_of
 from tmlcd_core import __all__ as public
 
 
 def test_links_of_documents_and_reference(tmp_path):
     readme = (site.ROOT / "README.md").read_text("utf-8")
-    (tmp_path / "site.css").write_text(site.STYLE)
+    (tmp_path / "site.css").write_text(site.style())
     (tmp_path / "pictures").symlink_to(site.PICTURES)
     for part in (site.start, site.findings, site.recipes):
         part(tmp_path, readme)
@@ -24,7 +24,34 @@ def test_links_of_documents_and_reference(tmp_path):
     text = (tmp_path / "reference" / "tmlcd_core.html").read_text("utf-8")
     assert all(f'id="{name}"' in text for name in public)
     assert "nearest-neighbour" in text, "docstrings are there"
+    commands = (tmp_path / "reference" / "tmlcd.html").read_text("utf-8")
+    assert all(f'id="tmlcd-{name}"' in commands for name in ("run", "export", "live-answers", "data-check"))
+    for path in (tmp_path / "reference").glob("*.html"):
+        assert not re.search(r"object at|at 0x|option_strings|\(.*: &#39;", path.read_text("utf-8")), path
+
     assert "SlidingKNN" in (tmp_path / "recipes.html").read_text("utf-8")
+
+
+def test_reference_has_every_public_name_of_every_module_that_lists_them():
+    described = site_reference.public_names()
+    core = site.ROOT / "tmlcd_core"
+    for file in (*core.glob("*.py"), *core.glob("*/__init__.py")):
+        listed = re.search(r"^__all__ = \[(.*?)\]", file.read_text("utf-8"), re.M | re.S)
+        if listed:
+            module = ".".join(file.relative_to(site.ROOT).with_suffix("").parts).removesuffix(".__init__")
+            assert set(re.findall(r'"(\w+)"', listed[1])) <= set(described[module]), module
+    assert "TinyKNNClassifier" in described["tmlcd_core.capymoa"]
+
+
+def test_docstring_becomes_paragraphs_terms_and_examples():
+    text = site_reference.described(
+        "One `Trace` of p_v1.\n\nParameters\n----------\nx : (n, d) array\n    Rows < 3.\n\n    More.\ny\n    Labels."
+        "\n\nExamples\n--------\n>>> 1 + 1\n2",
+        lambda name: f'<a href="#{name}">{name}</a>',
+    )
+    assert '<p>One <a href="#Trace">Trace</a> of p_v1.</p>' in text
+    assert "<dt><code>x</code> <i>(n, d) array</i></dt><dd><p>Rows &lt; 3.</p><p>More.</p></dd>" in text
+    assert text.count("<dt>") == 2 and "<h4>Examples</h4>" in text and "<dl>" not in text.partition("Examples")[2]
 
 
 def test_formulas_are_mathml_and_code_stays():

@@ -111,7 +111,7 @@ def test_browser_without_webassembly_plays_the_run_of_six_learners_and_says_so(p
     cards = page.locator(".player .card")
     expect(cards).to_have_text([re.compile(r"\d samples · [\d.]+ k?B$")] * 6)
     cards.locator(".memory").evaluate_all("all => all.forEach((one) => one.textContent = '10,000 samples · 143.4 kB')")
-    for width in (1440, 1280, 390):
+    for width in (1440, 1280, 390, 360):
         page.set_viewport_size({"width": width, "height": 800})
         page.wait_for_function(f"innerWidth === {width}")
         assert page.evaluate(CUT_OFF) == [], f"text of a card is cut off at {width} px"

@@ -205,6 +205,22 @@ def test_session_file_of_the_page_is_read_by_python():
     assert poor.judged == 0 and poor.counts() == {"low": 4, "rise": 4, "fall": 0}
 
 
+@needs_node
+def test_word_without_its_taught_takes_is_taught_with_its_first_answer():
+    """Nothing else of the session is lost: answers, change of meaning, answers after it."""
+    session = LiveSession.open(hummed_session().save())
+    spoken = hummed(session.words, 2, 9)
+    for word in session.words:
+        session.judge(session.say(open_take(spoken[word][0])).id, word)
+    session.begin_drift("swap", first="low", second="rise")
+    session.judge(session.say(open_take(spoken["low"][1])).id, "rise")
+    lost = {event["take"] for event in session.events if event["do"] == "teach" and event["word"] == "fall"}
+    back = saved_by_page(session, [take for take in session.takes if take not in lost])
+    assert (back.judged, back.counts()) == (3, {"low": 3, "rise": 3, "fall": 1})  # of taught takes
+    assert [event for event in back.events if event["do"] == "drift"] == session.events[-3:-2]
+    assert back.events[-2:] == session.events[-2:]
+
+
 @pytest.mark.parametrize("front_end", FRONT_ENDS)
 def test_page_is_small(front_end):
     text = words_page(example_session()) if front_end == "word" else page_of_hummed(front_end)
@@ -213,6 +229,13 @@ def test_page_is_small(front_end):
     )
     page = json.loads(re.search(r'id="page">([^<]*)<', text)[1])
     assert page["sounds"], "no take is inside"
+
+
+def test_page_of_a_full_training_set_is_small():
+    """200 stored takes of ten words, the most that T holds."""
+    rng = np.random.default_rng(0)
+    takes = {f"word {i}": [(hum("low", rng, 1 + 0.1 * i), RATE) for _ in range(20)] for i in range(10)}
+    assert len(words_page(taught_session(takes), front_end="word").encode()) <= LARGEST["word"]
 
 
 def test_all_sounds_are_inside_if_asked_for():

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from functools import lru_cache
 
 import numpy as np
@@ -27,13 +28,12 @@ READY, STATE = "body[data-ready=true]", "#state"
 # The stream of records through the page's own objects.
 LINES = """([sound, records]) => {
   const samples = new Int16Array(Uint8Array.from(atob(sound), (c) => c.charCodeAt(0)).buffer);
-  const names = [...document.querySelectorAll("#judge button")].map((button) => button.textContent);
   const lines = [];
   let from = 0;
   for (const [length, word] of records) {
     for (const { x, start, stop, decibels } of words.core.hear(samples.subarray(from, from + length))) {
       const { prediction, distance, unknown } = words.core.predict(x);
-      const step = words.core.judge(x, names.indexOf(word));
+      const step = words.core.judge(x, words.code(word));
       const labels = words.core.labels();
       lines.push({ x: [...x], start, stop, decibels, told: prediction, distance, unknown, ...step, labels });
     }
@@ -113,6 +113,8 @@ def test_swap_raises_an_alarm_and_the_session_comes_back(page, tmp_path):
     page.wait_for_selector("body[data-answers='80']:not([data-alarms='0'])")
     assert page.locator("#statistic line.alarm").count() >= 1
     page.wait_for_selector(f"{STATE}:has-text('at the end'):has-text('The alarm went off')")
+    ended = int(re.search(r"(\d+) of 10 at the end", page.inner_text(STATE))[1])
+    assert ended >= 8, "it has adapted"
     with page.expect_download() as download:
         page.click("#save")
     back = LiveSession.open(download.value.path().read_bytes())
@@ -135,6 +137,20 @@ def test_no_microphone_says_so(page, tmp_path):
     page.wait_for_selector(READY)
     page.click("#listen")
     page.wait_for_selector(f"{STATE}.error:has-text('no microphone')")
+
+
+def test_browser_that_does_not_start_its_sound_says_so(page, tmp_path):
+    page.add_init_script("AudioContext.prototype.resume = () => new Promise(() => {})")
+    open_page(page, page_of_hummed("word"), tmp_path)
+    page.wait_for_selector(READY)
+    page.click("#listen")
+    page.wait_for_selector(f"{STATE}.error:has-text('does not start its sound')")
+    assert page.inner_text("#listen") == "Listen"
+
+
+def test_file_that_was_cut_off_says_so(page, tmp_path):
+    open_page(page, page_of_hummed("word")[:-3000], tmp_path)
+    page.wait_for_selector(f"{STATE}:has-text('the file is incomplete')")
 
 
 def test_damaged_file_says_so(page, tmp_path):

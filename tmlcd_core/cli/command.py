@@ -64,7 +64,8 @@ def add_command(commands: Any, name: str, about: str, handler: Handler) -> argpa
     argparse.ArgumentParser
         For the options of the command.
     """
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=about, description=about)
+    text = about.replace("%", "%%")  # argparse formats it
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
     parser.add_argument("--json", action="store_true", help="print the result as one JSON object")
     parser.add_argument(
         "--plugin",
@@ -87,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = argparse.Namespace()
     try:
-        options = _parser().parse_args(arguments)
+        options = parser_of_commands().parse_args(arguments)
         with warnings.catch_warnings():
             warnings.showwarning = _one_line_warning
             _load_plugins(options.plugin)
@@ -155,7 +156,8 @@ def shortened(value: Any) -> Any:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser_of_commands() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
     from tmlcd_core import __version__, cli
 
     parser = _Parser(prog=PROGRAM, description="Tiny machine learning for concept drift.")

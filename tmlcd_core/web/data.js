@@ -13,8 +13,13 @@ function fromBase64(text) {
 }
 
 export async function bytes(text) {
-  const stream = new Blob([fromBase64(text.trim())]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  if (typeof DecompressionStream === "undefined") throw new Error("the browser is too old: use one of 2023 or later");
+  try {
+    const stream = new Blob([fromBase64(text.trim())]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  } catch {
+    throw new Error("its data are damaged");
+  }
 }
 
 // Features of a pool: a list of rows (Float32Array) for each origin.

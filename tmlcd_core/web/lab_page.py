@@ -26,7 +26,7 @@ from tmlcd_core.viz import player
 from tmlcd_core.viz.lab import MOST_CLASSES, picture_of_experiment, run_of
 from tmlcd_core.viz.palette import styles
 from tmlcd_core.viz.picture import look
-from tmlcd_core.web.one_file import bundle, modules_of, one_file, style_sheet
+from tmlcd_core.web.one_file import LOADING, bundle, modules_of, one_file, style_sheet
 
 LIVE = (
     "cit", "active", "hybrid", "static", "incremental", "window", "condensed", "cit-bounded", "hybrid-unbounded",
@@ -240,7 +240,7 @@ def _body(page: Mapping[str, Any], data: PoolData) -> str:
 <main>
 <h1 id="title">{html.escape(page["title"])}</h1>
 {controls}
-<p id="state" role="status">Loading … If this stays, the browser is too old: use one of 2023 or later.</p>
+<p id="state" role="status">{LOADING}</p>
 <div id="player"></div>
 <details {"" if page["live"] else "hidden"}><summary>The same run as a command</summary>
 <code id="command"></code></details>

@@ -4,6 +4,7 @@ import { toInt16 } from "../viz/wav.js";
 import { RATE, Resampler } from "./word_core.js";
 
 const BLOCK = 2048; // samples of a callback
+const START = 4000; // ms that the browser may take: without a loudspeaker some wait for ever
 const WISHES = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
 
 // Open the microphone: `onSound` gets Int16Arrays, `onEnd` is called if the device goes. Returns a function that closes it.
@@ -18,7 +19,9 @@ export async function openMicrophone(onSound, onEnd) {
     context.close().catch(() => {});
   };
   try {
-    await context.resume();
+    const isRunning = context.resume().then(() => true);
+    if (!(await Promise.race([isRunning, new Promise((resume) => setTimeout(resume, START))])))
+      throw new Error("The browser does not start its sound. Connect a loudspeaker or headphones, then press Listen again.");
     const resampler = new Resampler(context.sampleRate);
     const tap = context.createScriptProcessor(BLOCK, 1, 1);
     tap.onaudioprocess = ({ inputBuffer }) => onSound(resampler.push(inputBuffer.getChannelData(0)));

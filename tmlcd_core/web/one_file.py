@@ -24,6 +24,8 @@ POLICY = (
     "default-src 'none'; script-src '{script}' 'wasm-unsafe-eval'; style-src '{style}'; img-src data: blob:; "
     "media-src blob:; base-uri 'none'; form-action 'none'"
 )
+# A file that was cut off has no script that could say more.
+LOADING = "Loading … If this stays, the file is incomplete, or the browser is too old: use one of 2023 or later."
 PAGE = """\
 <!doctype html>
 <html lang="en">

@@ -96,16 +96,21 @@ function zip(files) {
   return out;
 }
 
-// Events of the takes that are kept. If a word has lost all takes that it was taught with, answers cannot be replayed:
-// then the takes from before the first change of meaning are taught ones.
+// Events of the takes that are kept. A word that has lost all takes that it was taught with gets its first answer from
+// before any change of meaning instead; if there is none, answers cannot be replayed: then all such answers are taught.
 export function keptEvents(log, kept) {
   const events = log.events.filter((event) => !event.take || kept.has(event.take));
   const first = events.findIndex((event) => event.do === "judge");
-  const named = new Set(events.filter((event, i) => (event.do === "teach" ? first < 0 || i < first : event.do === "word" || event.kind === "new-word")).map(({ word }) => word));
-  if (first < 0 || log.words.every((word) => named.has(word))) return events;
+  if (first < 0) return events;
+  const named = new Set(events.filter((event, i) => (event.do === "teach" ? i < first : event.do === "word" || event.kind === "new-word")).map(({ word }) => word));
+  const lacking = log.words.filter((word) => !named.has(word));
   const drift = events.findIndex((event) => event.do === "drift");
   const before = events.slice(0, drift < 0 ? events.length : drift).filter(({ word }) => word);
-  return before.map((event) => (event.do === "judge" ? { ...event, do: "teach" } : event));
+  const asTaught = (event) => (event.do === "judge" ? { ...event, do: "teach" } : event);
+  const instead = lacking.map((word) => before.find((event) => event.do === "judge" && event.word === word));
+  if (instead.includes(undefined)) return before.map(asTaught);
+  const moved = new Set(instead.map(({ take }) => take));
+  return [...instead.map(asTaught), ...events.filter(({ take }) => !moved.has(take))];
 }
 
 // The file's bytes. `takes` by name: samples (Int16Array), start and stop in seconds, remarks.

@@ -5,7 +5,7 @@ import { microphoneError, openMicrophone, playSound, readSound } from "./microph
 import { find, say, whole } from "./page.js";
 import { digestOf, keptEvents, sessionFile } from "./session_file.js";
 import { drawCharts } from "./word_charts.js";
-import { RATE, WordCore } from "./word_core.js";
+import { RATE, Resampler, WordCore } from "./word_core.js";
 
 const BEFORE = 0.3 * RATE; // samples kept before a word, and after it
 const AFTER = 0.25 * RATE;
@@ -63,6 +63,16 @@ function material() {
   return events.filter((event) => event.word && event.take in page.sounds).map((event) => [event.take, event.word]);
 }
 
+// Uniform numbers from 0 to 1, the same on every page.
+let seed = 1;
+const draw = () => (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 2 ** 32;
+
+// The take as if it were said again: up to 6 % faster or slower, up to 3 dB louder or softer.
+function saidAgain(samples) {
+  const gain = 10 ** (0.3 * (draw() - 0.5)) / 32_768;
+  return new Resampler((0.94 + 0.12 * draw()) * RATE).push(Float32Array.from(samples, (value) => gain * value));
+}
+
 // A sound between quiet noise, as the front end expects it (lay_out in Python).
 function between(samples) {
   const powers = [];
@@ -75,10 +85,9 @@ function between(samples) {
   const few = powers.slice(0, Math.max(1, Math.floor(powers.length / 10)));
   const quiet = few.reduce((a, b) => a + b, 0) / few.length;
   const level = quiet > powers.at(-1) * 10 ** -1.2 ? 1 : Math.max(1, Math.sqrt(quiet));
-  let seed = 1;
   const noise = (size) => {
     let sum = 0;
-    for (let i = 0; i < 12; i++) sum += (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 2 ** 32;
+    for (let i = 0; i < 12; i++) sum += draw();
     return size * (sum - 6);
   };
   const [lead, tail] = [0.4 * RATE, 0.6 * RATE];
@@ -163,7 +172,7 @@ function judge(word) {
   pending = null;
   const step = core.judge(x, code(word));
   const right = step.prediction === code(word);
-  answers.push({ right, size: step.size, statistic: step.statistic, alarm: step.alarm });
+  answers.push({ right, size: step.size, statistic: step.statistic, alarm: step.alarm, forgotten: step.forgotten });
   const name = admit(take);
   if (name) log.events.push({ do: "say", take: name }, { do: "judge", take: name, word });
   showJudged(word, step, right);
@@ -216,7 +225,8 @@ function showAnswer() {
 
 function showJudged(word, { prediction, alarm, forgotten, size }, right) {
   showText(page.words[prediction], right ? "Correct." : `Wrong: it was “${word}”. Learned.`, right ? "right" : "wrong");
-  if (alarm) tell(`Alarm after ${answers.length} answers: the meaning has changed. ${forgotten} old takes forgotten, ${size} kept.`, true);
+  const kept = forgotten ? `${forgotten} old takes forgotten, ${size} kept.` : `Too few new takes to forget the old ones: ${size} kept.`;
+  if (alarm) tell(`Alarm after ${answers.length} answers: the meaning has changed. ${kept}`, true);
   else if (answers.at(-2)?.alarm || !find("told").classList.contains("alarm")) tell(`T holds ${size} takes.`);
   showAll();
 }
@@ -261,12 +271,11 @@ function showAll() {
   find("swap").textContent = swapped ? "Meanings as at the start" : "Swap the two words";
   for (const id of ["first", "second"]) find(id).disabled = Boolean(swapped);
   find("meaning").textContent = swapped ? `“${swapped[0]}” now means “${swapped[1]}”, and “${swapped[1]}” means “${swapped[0]}”: say one, choose the other.` : "";
-  const all = new Set(log.events.flatMap(({ take }) => take ?? []));
-  const lacking = [...all].filter((name) => !takes[name]).length;
   const kept = keptEvents(log, new Set(Object.keys(takes)));
-  const asTaught = log.events.some((event) => event.do === "judge") && !kept.some((event) => event.do === "judge");
-  const some = lacking ? ` ${lacking} earlier takes have no sound in this file and are left out${asTaught ? "; the others are saved as taught takes" : ""}.` : "";
-  find("saved").textContent = `The file is for the page Microphone of TML-CD Lab: ${all.size - lacking} takes.${some}`;
+  const saved = new Set(kept.flatMap(({ take }) => take ?? [])).size;
+  const asTaught = answers.length && !kept.some((event) => event.do === "judge");
+  const some = page.lost ? ` ${page.lost} earlier takes have no sound in this file and are left out${asTaught ? "; of the others, those from before the swap are saved as taught takes" : ""}.` : "";
+  find("saved").textContent = `The file is for the page Microphone of TML-CD Lab: ${saved} takes.${some}`;
 }
 
 // ---------------------------------------------------------------- actions
@@ -280,8 +289,12 @@ function stop() {
 
 async function listen() {
   if (opening) return;
-  if (closeMicrophone) return stop();
+  if (closeMicrophone) {
+    stop();
+    return say("The microphone is off. Press Listen to go on.");
+  }
   opening = true;
+  say("Opening the microphone …");
   try {
     beginStream();
     closeMicrophone = await openMicrophone(onSound, () => {
@@ -319,9 +332,9 @@ function hearAlone(samples) {
   return words;
 }
 
-// Hear a take of the file; returns its word as it was said, or null if none was found in it.
-function hearInside(name) {
-  const words = hearAlone(takes[name].samples);
+// Hear a sound of the file; returns its word as it was said, or null if none was found in it.
+function hearInside(samples) {
+  const words = hearAlone(samples);
   if (!words.length) return null;
   const longest = words.reduce((a, b) => (b.stop - b.start > a.stop - a.start ? b : a));
   pending = answerTo({ ...longest, take: null });
@@ -332,7 +345,7 @@ let turn = 0;
 function play() {
   const [name, word] = material()[turn++ % material().length];
   setTimeout(() => playSound(takes[name].samples)); // after the answer: opening the loudspeaker takes a while
-  say(hearInside(name) ? `Played: a take of “${word}”.` : `No word was found in the take ${name} of “${word}”.`);
+  say(hearInside(takes[name].samples) ? `Played: a take of “${word}”.` : `No word was found in the take ${name} of “${word}”.`);
   if (pending) showAnswer();
   showBoard();
 }
@@ -343,10 +356,10 @@ async function runTakes() {
   running = true;
   find("run").textContent = "Stop";
   const before = answers.length;
-  say(`The takes inside the file are answered one after the other; after each answer the page learns what it was.`);
+  say("The takes inside this file, each time a little faster or slower, louder or softer; after each answer the page learns what it was.");
   for (let n = 0; n < RUN && running; n++) {
     const [name, word] = material()[turn++ % material().length];
-    if (hearInside(name)) judge(meaning(word));
+    if (hearInside(saidAgain(takes[name].samples))) judge(meaning(word));
     await new Promise((resume) => setTimeout(resume, PACE));
   }
   running = false;
@@ -359,15 +372,17 @@ function sayAdapted(told) {
   const right = (some) => `${some.filter((one) => one.right).length} of ${some.length}`;
   if (!told.length) return say("No word was found in the takes of this file.", true);
   const halves = told.length < 2 * SHOWN ? "" : `: ${right(told.slice(0, SHOWN))} at the start, ${right(told.slice(-SHOWN))} at the end`;
-  const alarms = told.filter((one) => one.alarm).length;
-  const alarm = alarms ? ` The alarm went off ${alarms === 1 ? "once" : `${alarms} times`}: old takes were forgotten.` : "";
+  const alarms = told.filter((one) => one.alarm);
+  const forgotten = alarms.reduce((sum, one) => sum + one.forgotten, 0);
+  const alarm = alarms.length ? ` The alarm went off ${alarms.length === 1 ? "once" : `${alarms.length} times`}: ${forgotten || "too few new takes to forget the"} old ${forgotten ? "takes forgotten" : "ones"}.` : "";
   const next = swapped ? "" : " Now swap two words and press again: it adapts.";
   say(`${right(told)} answers right${halves}.${alarm}${next}`);
 }
 
 function save() {
   const address = URL.createObjectURL(new Blob([sessionFile(log, takes)], { type: "application/zip" }));
-  const link = Object.assign(document.createElement("a"), { href: address, download: "words.session.zip" });
+  // A browser without downloads opens the file in another tab, so that this page stays.
+  const link = Object.assign(document.createElement("a"), { href: address, download: "words.session.zip", target: "_blank" });
   link.click();
   unsaved = false;
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
@@ -390,11 +405,12 @@ function reset() {
 }
 
 function options() {
+  const shown = page.log.words; // in the order of the session; `page.words` has that of the learner's classes
   for (const id of ["first", "second", "taught"])
-    find(id).replaceChildren(...page.words.map((word) => new Option(word)));
-  const played = [...new Set([...material().map(([, word]) => word), ...page.words])]; // those that can be played first
+    find(id).replaceChildren(...shown.map((word) => new Option(word)));
+  const played = [...new Set([...material().map(([, word]) => word), ...shown])]; // those that can be played first
   [find("first").value, find("second").value] = played;
-  for (const word of page.words) {
+  for (const word of shown) {
     const button = Object.assign(document.createElement("button"), { type: "button", textContent: word });
     button.addEventListener("click", () => judge(word));
     find("judge").append(button);
@@ -419,7 +435,7 @@ async function start() {
   find("voice").disabled = false;
   say("Press Listen and say a word, or play a take that is inside this file.");
   document.body.dataset.ready = "true";
-  globalThis.words = { core, hear, answerTo, state: () => ({ answers, log, takes, pending }) }; // for the tests and the curious
+  globalThis.words = { core, code, hear, answerTo, state: () => ({ answers, log, takes, pending }) }; // for the tests and the curious
 }
 
 start().catch((error) => say(`This file cannot be shown (${error.message}). Download or export it again.`, true));

@@ -24,18 +24,18 @@ from tmlcd_core.mcu.wasm import module
 from tmlcd_core.validation import one_of
 from tmlcd_core.viz.palette import styles
 from tmlcd_core.viz.recorder import wav_script
-from tmlcd_core.web.one_file import bundle, lean, modules_of, one_file, packed, style_sheet
+from tmlcd_core.web.one_file import LOADING, bundle, lean, modules_of, one_file, packed, style_sheet
 
 MODULES = ("page", "data", "word_core", "word_charts", "session_file", "microphone", "words")
 LARGEST = {"word": 100_000, "speech": 1_500_000, "filter": 300_000}  # bytes of a page, unless all sounds are asked for
 AROUND = 0.1  # seconds
-TAKE_BYTES = 200  # of the description of a recording, at most
+TAKE_BYTES = 260  # of the description of a recording and its events, at most
 STORE_TYPES = {"float32": "<f4", "int16": "<i2", "uint8": "<u1"}
 BODY = """\
 <h1>{title}</h1>
 <p>Say one of your words: this page answers with the code of the {board}, offline.
 Then choose what it was, and the page learns.</p>
-<p id="state" role="status">Loading …</p>
+<p id="state" role="status">{loading}</p>
 <main>
 <fieldset id="voice" disabled>
 <div class="row">
@@ -78,6 +78,7 @@ measured on a board.</small></p>
 </section>
 </main>
 <footer><p>Nothing you say leaves this page. Made with TML-CD Lab.</p></footer>
+<noscript><p>This page needs JavaScript.</p></noscript>
 """
 
 
@@ -111,6 +112,7 @@ def words_page(
     title = f"My words: {', '.join(session.words)}"
     body = BODY.format(
         title=html.escape(title),
+        loading=LOADING,
         board=project.firmware.board.title,
         learner=html.escape(styles([learner])[learner].name),
         threshold=session.settings.h,
@@ -122,7 +124,9 @@ def words_page(
     def made(sounds: Mapping[str, NDArray[np.int16]]) -> str:
         about = {take: page["log"]["takes"][take] for take in sounds}
         inside = page | {"sounds": {take: len(sound) for take, sound in sounds.items()}}
-        inside["log"] = page["log"] | {"takes": about}
+        events = [event for event in page["log"]["events"] if event.get("take") is None or event["take"] in sounds]
+        inside["log"] = page["log"] | {"takes": about, "events": events}
+        inside["lost"] = len(session.labels()) - len(sounds)
         blobs = {"wasm": module(name), "rows": rows, "takes": pack_sounds(sounds)}
         return one_file(title, body, style, code, {"page": inside}, blobs)
 
