@@ -13,13 +13,16 @@ from tmlcd_core.features.voice.take import TakeSource, in_steps
 
 WITH_BACKGROUND = ("speech",)  # extractors in which noises lie near the room: `python -m benchmarks background`
 ROOMS = 5  # seconds of the room that are remembered, the newest ones
+FRAME = 320  # samples, 20 ms
+EVEN = 2.0  # largest ratio of the level of the louder frames (90 % quantile) to the softer ones (10 %): 6 dB
 QUIET_LEVEL = 0.003  # root mean square of the noise that stands for a room before one is heard
 
 
 class Background:
     """Class of the sounds that are no words.
 
-    It begins with quiet noise. `hear` adds a second of the room, so that the class follows the room.
+    It begins with quiet noise. `hear` adds a second of the room, so that the class follows the room. A second whose
+    level goes up and down does not count: somebody spoke in it, perhaps the word that is taught next.
 
     Examples
     --------
@@ -35,8 +38,10 @@ class Background:
         self._X: dict[tuple[str, str], NDArray[np.float32]] = {}  # features by extractor and digest
 
     def hear(self, source: TakeSource) -> None:
-        """Add a second of the room; an AudioError if it cannot be read."""
+        """Add a second of the room if its level is even; an AudioError if it cannot be read."""
         room = whole_take(source)
+        if not is_even(room):
+            return
         if len(self.rooms) > ROOMS:
             del self.rooms[1]  # the oldest one that was heard
         self.rooms.append(room)
@@ -56,11 +61,22 @@ class Background:
     ) -> float:
         """Return the distance of x (d,) to the nearest room; infinite for an extractor without a background class.
 
-        A room that is nearer than `limit` to one of the `named` takes (n, d) does not count: somebody spoke in it.
+        A room that is nearer than `limit` to one of the `named` takes (n, d) does not count.
         """
         rooms = self.vectors(voice)
         still = [np.linalg.norm(named - room, axis=1).min(initial=np.inf) > limit for room in rooms]
         return float(np.linalg.norm(rooms[np.array(still, bool)] - x, axis=1).min(initial=np.inf))
+
+
+def is_even(room: Take) -> bool:
+    """Return True if the level of a take goes up and down by less than EVEN.
+
+    >>> is_even(quiet_noise())
+    True
+    """
+    frames = room.samples[: len(room.samples) // FRAME * FRAME].reshape(-1, FRAME).astype(np.float64)
+    soft, loud = np.quantile(np.sqrt(np.mean(np.square(frames), axis=1)), [0.1, 0.9])
+    return bool(loud <= EVEN * soft)
 
 
 @lru_cache(maxsize=1)

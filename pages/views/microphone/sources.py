@@ -13,6 +13,7 @@ from pages.views.microphone.hearing import hearing_path
 from pages.views.microphone.tab_state import TabState
 from tmlcd_core.errors import AudioError
 from tmlcd_core.features.server_microphone import input_device, record
+from tmlcd_core.live import LiveSession
 from tmlcd_core.live.drifts import spoken_for
 
 RECORDER, FILES = "mic:recorder", "mic:files"
@@ -41,15 +42,23 @@ def take_in(tab: TabState, teaching: bool) -> None:
     with tab.exclusive() as session:
         if recording.id in recording.done:  # sent again while another thread worked on it
             return
-        if recording.room:
-            with suppress(AudioError):  # an empty sound: the room stays as it was
-                session.hear_room(recording.room)
         asked = recording.word if recording.word in session.words else ""
+        if teaching:
+            hear_room(session, recording.room)
         # A long recording always begins in step 1, but the user may have left it meanwhile.
         receive(
             tab, recording.wav, teaching or recording.long, long=recording.long, asked=asked, pressed=recording.pressed
         )
         recording.acknowledge()
+        if not teaching:  # after the answer, which must come soon
+            hear_room(session, recording.room)
+
+
+def hear_room(session: LiveSession, room: bytes) -> None:
+    """Learn the background class from a second of the room, if the recorder has sent one."""
+    if room:
+        with suppress(AudioError):  # an empty sound: the room stays as it was
+            session.hear_room(room)
 
 
 def show_recorder(tab: TabState, teaching: bool) -> None:
