@@ -23,8 +23,8 @@ class SentTake:
     wav: bytes
     long: bool
     word: str  # the word that was asked for during the recording
-    pressed: bool = False  # a button has started it, not a sound
-    room: bytes = b""  # a second of the room as WAV, if the recorder has heard a new one
+    pressed: bool  # a button has started it, not a sound
+    room: bytes  # a second of the room as WAV, if the recorder has heard a new one
 
 
 def recorder_script() -> str:
