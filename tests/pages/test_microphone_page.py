@@ -56,6 +56,7 @@ from pages.views.microphone.step_state import (
 )
 from pages.views.microphone.tab_address import STATE
 from pages.views.microphone.tab_state import TabState
+from tests.support.noises import NOISES, in_a_room
 from tmlcd_core.datasets import FolderSource
 from tmlcd_core.errors import AudioError, DataError
 from tmlcd_core.features.voice import VOICE_EXTRACTORS, VOICE_RATE, Take, extractors, open_take
@@ -244,9 +245,9 @@ def test_files_sent_together_are_of_one_word_though_its_turn_passes_on():
     assert tab_of(at).session.counts() == {"yes": GOAL + 2, "no": 0, "up": 0}
 
 
-def record(at: AppTest, samples: np.ndarray, asked: str, rate: int = 16_000) -> AppTest:
+def record(at: AppTest, samples: np.ndarray, asked: str, rate: int = 16_000, **more: str) -> AppTest:
     """Send a take as the recorder does, with the word that the page asked for."""
-    sent = {"id": str(uuid.uuid4()), "wav": base64.b64encode(sound(samples, rate)).decode(), "word": asked}
+    sent = {"id": str(uuid.uuid4()), "wav": base64.b64encode(sound(samples, rate)).decode(), "word": asked, **more}
     at.session_state[sources.RECORDER] = SimpleNamespace(take=sent)
     at.run()
     assert not at.exception
@@ -258,6 +259,47 @@ def test_a_take_is_of_the_word_that_was_asked_for_when_it_was_recorded():
     for number in range(GOAL + 2):
         record(at, word(seed=number), "yes")
     assert tab_of(at).session.counts() == {"yes": GOAL + 2, "no": 0, "up": 0}
+
+
+def clap(seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return in_a_room(NOISES["clap"](rng), rng)
+
+
+def test_a_noise_is_taught_only_if_the_visitor_pressed_for_it():
+    at = open_page()
+    tab_of(at).session.change("speech")
+    record(at, clap(0), "yes", kind="voice")
+    assert "a noise, no word" in said(at) and tab_of(at).session.takes == {}
+    clip, rate = sample_clip("yes", 3)
+    record(at, clip, "yes", rate, kind="voice")
+    record(at, clap(1), "yes", kind="voice")
+    assert tab_of(at).session.counts()["yes"] == 1
+    record(at, clap(1), "yes", kind="word")
+    assert tab_of(at).session.counts()["yes"] == 2
+
+
+def test_a_noise_is_answered_with_background_and_never_learned():
+    at = step(taught(), SAY)
+    tab = tab_of(at)
+    tab.session.change("speech")
+    begin_drift(tab, "cover")  # the words sound differently: unknown ones are learned
+    record(at, clap(), tab.say.prompted, kind="voice")
+    assert at.metric[0].value == "background" and tab.session.judged == 0
+    assert votes_so_far(tab.handle.stored.token, sound(clap()))[""] > 0.5
+    bars = dict(sources.bars(tab))
+    assert bars["background"] > 0.5 and bars["unknown"] == 0 and sum(bars.values()) == pytest.approx(1)
+
+
+def test_the_recorder_sends_the_room_with_a_take():
+    at = taught()
+    background = tab_of(at).session.background
+    room = base64.b64encode(sound(quiet(1.0))).decode()
+    record(at, word(seed=1), "yes", room=room)
+    assert len(background.rooms) == 2
+    for nothing in ("", "no base64", base64.b64encode(b"no sound").decode()):
+        record(at, word(seed=len(nothing)), "yes", room=nothing)
+    assert len(background.rooms) == 2
 
 
 def test_a_long_file_is_cut_into_words_to_keep_or_to_drop():
@@ -543,7 +585,7 @@ def test_votes_for_a_word_that_is_being_said_are_those_of_its_answer_and_change_
     assert votes_so_far(stored.token, sound(quiet(1.0))) is None
     votes = votes_so_far(stored.token, clip)
     assert stored.session.save() == before
-    assert votes == pytest.approx(stored.session.say(open_take(clip)).shares())
+    assert votes == pytest.approx(stored.session.say(open_take(clip)).shares() | {"": 0.0})
     with ThreadPoolExecutor(1) as other, stored.lock:  # a run of the page is at work
         assert other.submit(votes_so_far, stored.token, clip).result() is None
     assert votes_so_far(stored.token, clip) is not None, "everything was released"

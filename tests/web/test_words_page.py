@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.hummed_words import RATE, hum
 from tests.support.node import needs_node, node
+from tests.support.noises import NOISES, in_a_room
 from tmlcd_core.cli import main
 from tmlcd_core.errors import ConfigError
 from tmlcd_core.features.voice import open_take
@@ -42,10 +43,10 @@ const lines = [];
 let from = 0;
 for (const [length, word] of records) {
   for (const { x, start, stop, decibels } of core.hear(samples.subarray(from, from + length))) {
-    const { prediction, distance, unknown } = core.predict(x);
+    const { prediction, distance, unknown, noise } = core.predict(x);
     const step = core.judge(x, page.words.indexOf(word));
     const labels = core.labels();
-    lines.push({ x: [...x], start, stop, decibels, told: prediction, distance, unknown, ...step, labels });
+    lines.push({ x: [...x], start, stop, decibels, told: prediction, distance, unknown, noise, ...step, labels });
   }
   from += length;
 }
@@ -153,6 +154,25 @@ def test_every_line_of_the_speech_network_is_that_of_the_twin(tmp_path):
     parts, labels = records_of(hummed(session.words, 3, 6), np.random.default_rng(2).permutation(6))
     found = lines_of(page_of_hummed("speech"), parts, labels, tmp_path)
     assert compare(found, twin_lines(session, "speech", "hybrid", parts, labels))[0] == 6
+
+
+@needs_node
+def test_a_noise_is_background_in_the_file_too(tmp_path):
+    """Decided by hand from the features that the page heard, and from the rooms inside the page."""
+    pytest.importorskip("torch")
+    rng = np.random.default_rng(4)
+    session = taught_session(hummed(("low", "rise"), 1, 0), "speech")
+    kinds = ("low", "clap", "rise", "hiss", "door")
+    sounds = [hum(kind, rng) if kind in session.words else in_a_room(NOISES[kind](rng), rng) for kind in kinds]
+    parts = lay_out([as_int16(open_take((sound, RATE)).samples) for sound in sounds])
+    text = words_page(session, "stm32f767", "cit", "speech")
+    lines = lines_of(text, parts, ["low", "", "rise", "", ""], tmp_path)  # noises are learned as no word
+    page = json.loads(re.search(r'id="page">([^<]*)<', text)[1])
+    assert page["limit"] == pytest.approx(session.farthest_known())
+    for line in lines:
+        room = min(float(np.linalg.norm(np.subtract(room, line["x"]))) for room in page["background"])
+        assert line["noise"] == (room < page["limit"] * min(1, line["distance"]))
+    assert [line["noise"] for line in lines] == [kind in NOISES for kind in kinds]
 
 
 @needs_node

@@ -29,6 +29,7 @@ class Answer:
     ballots: dict[str, Ballot]  # by learner
     known: float  # probability that it is one of the words, 0..1; a confidence includes it
     seconds: float  # time for features and predictions
+    noise: bool = False  # unknown, and nearer to the room than to every word
 
     @property
     def unknown(self) -> bool:

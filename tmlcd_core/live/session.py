@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from tmlcd_core.errors import ConfigError, DataError, TmlcdError
 from tmlcd_core.features.voice import DEFAULT_VOICE, VOICE_EXTRACTORS, Take, VoiceExtractor, open_take
+from tmlcd_core.features.voice.take import TakeSource
 from tmlcd_core.learners import StreamLearner
 from tmlcd_core.live.answers import Answer, Guide, LiveCurve, Outcome
+from tmlcd_core.live.background import Background
 from tmlcd_core.live.drifts import Event, describe_drift, heard_through, in_force, named_words
 from tmlcd_core.live.odd_takes import find_odd
 from tmlcd_core.live.settings import LIVE_LEARNERS, LiveSettings
@@ -81,6 +83,7 @@ class LiveSession:
         self.seed = seed
         self.number = 0  # takes so far, for the next id
         self.notice = ""  # what opening the session file has changed, in one or two sentences
+        self.background = Background()  # not part of the log: the room is another one when the session is reopened
         self._X: dict[str, NDArray[np.float32]] = {}
         self._tried: dict[tuple[Any, ...], int] = {}  # taught takes predicted correctly with a fault
         self._live_learners: dict[str, LiveLearner] | None = None
@@ -181,6 +184,14 @@ class LiveSession:
         """Return the word of every taught or judged take, by take id."""
         return {event["take"]: event["word"] for event in self.events if event["do"] in ("teach", "judge")}
 
+    def hear_room(self, source: TakeSource) -> None:
+        """Learn the background class from a second of the room without a word; it follows the newest ones."""
+        self.background.hear(source)
+
+    def is_noise(self, take: str) -> bool:
+        """Return True if a stored take is nearer to the room than to every other take with a word."""
+        return self._known_word(self._features(take), ignored=take)[1]
+
     def odd_takes(self) -> dict[str, str]:
         """Return the taught takes that sound like another word, by id, with that word (see `find_odd`)."""
         taught = {event["take"]: event["word"] for event in self.events if event["do"] == "teach"}
@@ -252,9 +263,9 @@ class LiveSession:
         stored = sorted({take for live_learner in live_learners.values() for take in live_learner.stored()})
         near = np.linalg.norm(np.stack([self._X[take] for take in stored]) - x, axis=1)
         distances = dict(zip(stored, near.tolist(), strict=True))
-        known = self._known_word(x)
+        known, noise = self._known_word(x)
         ballots = {name: live_learner.vote(x, distances, known) for name, live_learner in live_learners.items()}
-        return Answer(identity, take, ballots, known, time.perf_counter() - began)
+        return Answer(identity, take, ballots, known, time.perf_counter() - began, noise)
 
     def judge(self, answer: str, word: str) -> Outcome:
         """Give the correct word of an answer: each learner is tested on it, then trained; return the `Outcome`."""
@@ -454,10 +465,16 @@ class LiveSession:
         X = np.stack([self._X[take] for take in taught])
         return largest_distance(self.extractor, X, list(taught.values()))
 
-    def _known_word(self, x: NDArray[np.float32]) -> float:
-        """Probability that x (d,) is a known word: near to a take with a word, also to one that no learner stores."""
-        named = np.stack([self._X[take] for take in self.labels()])
-        return probability_known(float(np.linalg.norm(named - x, axis=1).min()), self.farthest_known())
+    def _known_word(self, x: NDArray[np.float32], ignored: str = "") -> tuple[float, bool]:
+        """Probability that x (d,) is a known word, and whether it is noise: nearer to the room than to every word.
+
+        A known word is near to a take with a word, also to one that no learner stores. The take `ignored` is left out.
+        """
+        named = np.array([self._X[take] for take in self.labels() if take != ignored]).reshape(-1, len(x))
+        limit = self.farthest_known()
+        word = float(np.linalg.norm(named - x, axis=1).min(initial=np.inf))
+        room = self.background.distance(self.voice, x, named, limit)
+        return probability_known(word, min(limit, room)), room < min(word, limit)
 
     def _extract(self, takes: list[str]) -> None:
         new = [take for take in takes if take not in self._X]

@@ -17,6 +17,8 @@ const IDLE = "a, [role=radio][aria-checked=true]"; // elements on which the spac
 const LISTEN = 140; // frames of the level meter
 const GLANCE = 12; // frames of a word between two questions for its votes so far …
 const FIRST_GLANCE = 40; // … and before the first one, with the frames before the voice
+const ROOM_FRAMES = 100; // of the room: sound without a word, from which the background class is learned …
+const ROOM_EVERY = 5000; // … at most every so many ms
 const FRESH = 2500; // ms that the bars show an answer; then they show the background again
 
 const SAYS = {
@@ -98,6 +100,8 @@ class Recorder {
     this.voice.reset();
     this.levels = []; // of the last frames, for the meter
     this.recent = []; // frames before the voice
+    this.room = []; // frames without a word, the last ones of which may be the beginning of one
+    this.roomAt = -ROOM_EVERY; // when the room was last sent
     this.frames = []; // frames of the take
     this.waited = 0; // frames since it was armed
     this.dead = true; // only zeros so far
@@ -299,9 +303,18 @@ class Recorder {
     const { frames, kind, word } = this;
     this.frames = [];
     this.root.dataset.ended = performance.now().toFixed(0);
-    this.outbox.push({ id: crypto.randomUUID(), kind, word, wav: base64(wav(frames, this.microphone.rate)) });
+    const sound = (of) => base64(wav(of, this.microphone.rate));
+    this.outbox.push({ id: crypto.randomUUID(), kind, word, wav: sound(frames), room: this.newRoom(sound) });
     if (this.outbox.length === 1) this.post();
     this.next();
+  }
+
+  // The last second without a word; "" if there is none, or one was sent a moment ago.
+  newRoom(sound) {
+    const now = performance.now();
+    if (this.room.length < ROOM_FRAMES || now - this.roomAt < ROOM_EVERY) return "";
+    this.roomAt = now;
+    return sound(this.room.slice(0, ROOM_FRAMES));
   }
 
   // After a take or a sound that was no word.
@@ -329,6 +342,9 @@ class Recorder {
     if (this.levels.length > LISTEN) this.levels.shift();
     this.recent.push(frame);
     if (this.recent.length > BEFORE / FRAME) this.recent.shift();
+    if (!this.voice.word) this.room.push(frame);
+    if (event === "noise") this.room.push(...this.frames.slice(-ROOM_FRAMES)); // music, for example
+    this.room.splice(0, this.room.length - ROOM_FRAMES - BEFORE / FRAME);
     if (event === "end" || event === "noise") this.noise = event === "noise";
     if (this.phase === "room" && this.voice.learned) this.arm();
     else if (this.phase === "armed") {
@@ -425,7 +441,7 @@ class Recorder {
   }
 
   // One bar per word with its share of the votes (while the word is said: so far), one of an unknown word, and one of
-  // the room, which is full while nobody speaks.
+  // the background, which is full while nobody speaks.
   showBars() {
     const votes = this.data.bars ?? [];
     this.bars.hidden = votes.length === 0;
@@ -434,9 +450,10 @@ class Recorder {
     const fresh = !this.shown.faded && this.phase !== "recording" && !saying;
     const quiet = ["armed", "room", "ready", "off"].includes(this.phase) && !fresh && !saying;
     const known = saying ? Object.values(this.votes).reduce((sum, share) => sum + share, 0) : 0;
-    const now = (word, place) => (place === votes.length - 1 ? Math.max(0, 1 - known) : (this.votes[word] ?? 0));
-    const rows = votes.map(([word, share], place) => [word, saying ? now(word, place) : fresh ? share : 0]);
-    rows.push(["room", quiet ? 1 : 0]);
+    const last = votes.length - 1; // after the words: unknown, background
+    const now = (word, place) => (place === last - 1 ? Math.max(0, 1 - known) : (this.votes[place === last ? "" : word] ?? 0));
+    const rest = (place) => (quiet && place === last ? 1 : 0);
+    const rows = votes.map(([word, share], place) => [word, saying ? now(word, place) : fresh ? share : rest(place)]);
     while (this.bars.children.length > rows.length) this.bars.lastChild.remove();
     while (this.bars.children.length < rows.length) {
       const row = element("div", "bar");

@@ -23,6 +23,8 @@ class SentTake:
     wav: bytes
     long: bool
     word: str  # the word that was asked for during the recording
+    pressed: bool  # a button has started it, not a sound
+    room: bytes  # a second of the room as WAV, if the recorder has heard a new one
 
 
 def recorder_script() -> str:
@@ -49,7 +51,11 @@ def sent_take(sent: Any) -> SentTake | None:
     """
     if not isinstance(sent, dict) or not isinstance(sent.get("id"), str) or not NAME.fullmatch(sent["id"]):
         return None
-    return SentTake(sent["id"], _decoded(sent.get("wav")), sent.get("kind") == "long", str(sent.get("word", "")))
+    kind = sent.get("kind")
+    return SentTake(
+        sent["id"], _decoded(sent.get("wav")), kind == "long", str(sent.get("word", "")), kind != "voice",
+        _decoded(sent.get("room")),
+    )  # fmt: skip
 
 
 def _decoded(text: object) -> bytes:

@@ -6,8 +6,8 @@ const BLOCK = 4096; // samples per call, as in words.c
 const CODES = { static: 0, incremental: 1, cit: 2, hybrid: 3, active: 4 };
 export const RATE = 16_000; // samples per second
 
-// `model`: learner, settings, grid (null for features in float32), farthest, features, codes (classes of the samples in T)
-// and rows: T, and behind it the other takes with a word.
+// `model`: learner, settings, grid (null for features in float32), farthest, features, codes (classes of the samples in T),
+// rows (T, and behind it the other takes with a word), background (features of the room) and the limit of their distance.
 export class WordCore {
   constructor(module, model) {
     this.core = new WebAssembly.Instance(module).exports;
@@ -62,12 +62,20 @@ export class WordCore {
     return found;
   }
 
-  // Code of the class, whether the word is unknown, and the distance to the nearest sample in T as a share of the limit.
+  // Code of the class, whether the word is unknown, the distance to the nearest sample in T as a share of the limit, and
+  // whether the sound is noise.
   predict(x) {
     this.features.set(x);
     this.core.words_predict();
     const unknown = this.last.getUint32(36, true) === 1;
-    return { prediction: this.last.getInt32(16, true), unknown, distance: this.last.getFloat32(12, true) };
+    const distance = this.last.getFloat32(12, true);
+    return { prediction: this.last.getInt32(16, true), unknown, distance, noise: this.isNoise(x, distance) };
+  }
+
+  // Whether features are nearer to the room than to every take with a word, and within the limit, as on the page Microphone.
+  isNoise(x, distance) {
+    const near = this.model.limit * Math.min(1, distance);
+    return this.model.background.some((room) => Math.hypot(...room.map((value, i) => value - x[i])) < near);
   }
 
   // Test, then train.

@@ -130,8 +130,9 @@ function answerTo({ x, take, decibels }) {
 }
 
 function onWord(word) {
-  if (find("teaching").checked) return teach(word);
-  pending = answerTo(word);
+  const answer = answerTo(word);
+  if (find("teaching").checked) return answer.noise ? tell("That was a noise, no word: nothing was stored.") : teach(word);
+  pending = answer;
   showAnswer();
 }
 
@@ -215,10 +216,11 @@ function showText(large, small, look) {
 }
 
 function showAnswer() {
-  const { prediction, unknown, distance } = pending;
+  const { prediction, unknown, distance, noise } = pending;
   const word = page.words[prediction];
   const near = page.farthest === null ? "" : `Distance to the nearest take with a word: ${Math.round(100 * distance)} % of the limit.`;
-  if (unknown) showText("Unknown word", `Nearest: “${word}”. ${near}`, "unknown");
+  if (noise) showText("Background", "A noise, not a word. If it was a word, choose which.", "unknown");
+  else if (unknown) showText("Unknown word", `Nearest: “${word}”. ${near}`, "unknown");
   else showText(word, near, "");
   showButtons();
 }
@@ -234,7 +236,7 @@ function showJudged(word, { prediction, alarm, forgotten, size }, right) {
 function showButtons() {
   for (const button of find("judge").children) {
     button.disabled = !pending;
-    button.classList.toggle("guess", Boolean(pending) && !pending.unknown && page.words[pending.prediction] === button.textContent);
+    button.classList.toggle("guess", Boolean(pending) && !pending.unknown && !pending.noise && page.words[pending.prediction] === button.textContent);
   }
   find("question").textContent = pending ? "It was:" : "Say a word, then choose what it was:";
 }

@@ -154,6 +154,8 @@ def _model(session: LiveSession, project: SessionProject, learner: str, name: st
     log = session_log(session)
     labels = session.labels()
     log["events"] = [event for event in log["events"] if "take" not in event or event["take"] in labels]
+    same = FRONT_ENDS[name].page == session.extractor  # its rooms have the features that the page in one file hears
+    rooms = session.background.vectors(session.voice).astype(np.float64) if same else np.zeros((0, c.features))
     page = {
         "words": classes,
         "learner": learner,
@@ -166,6 +168,8 @@ def _model(session: LiveSession, project: SessionProject, learner: str, name: st
         "features": c.features,
         "codes": [classes.index(str(label)) for label in model.labels_.tolist()],
         "farthest": firmware.farthest,
+        "background": np.round(rooms, 4).tolist(),
+        "limit": session.farthest_known() if len(rooms) else 0.0,
         "board": {
             "name": board.title, "ram": board.ram, "needed": firmware.budget.needed, "hertz": board.mhz * 1e6,
             "each": sample_bytes(c.features, store), "second": per_word.second, "word": per_word.word,

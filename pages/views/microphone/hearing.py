@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 MOST_BYTES = 2**20  # of a sound; 1.7 s at 192 kHz have 0.7 million
 AT_ONCE = 2  # sounds that are computed at the same time; others get no votes
+BACKGROUND = ""  # key of the background beside the words, which have one character or more
 _slots = threading.BoundedSemaphore(AT_ONCE)
 
 
@@ -37,7 +38,10 @@ async def _answer(request: Request) -> Response:
 
 
 def votes_so_far(token: str, sound: bytes) -> dict[str, float] | None:
-    """Return the probability of each word for a WAV file, without changing the session; None if there is none."""
+    """Return the probability of each word and of the background for a WAV file; None if there is no answer.
+
+    The session is not changed.
+    """
     # Heavy modules, and the server imports this one at its start.
     from pages.views.microphone.session_store import session_store
     from tmlcd_core.errors import TmlcdError
@@ -50,7 +54,8 @@ def votes_so_far(token: str, sound: bytes) -> dict[str, float] | None:
         if not stored.lock.acquire(blocking=False):
             return None
         try:
-            return stored.session.hear(open_take(sound)).shares()
+            answer = stored.session.hear(open_take(sound))
+            return answer.shares() | {BACKGROUND: 1 - answer.known if answer.noise else 0.0}
         finally:
             stored.lock.release()
     except TmlcdError:  # no word yet

@@ -1,5 +1,7 @@
 """Sources of sound: the browser's microphone, files, ready-made clips, the server's microphone."""
 
+from contextlib import suppress
+
 import streamlit as st
 
 from pages.components.recorder import arrived, recorder
@@ -9,7 +11,9 @@ from pages.shell.visitor import offers_server_devices
 from pages.views.microphone.actions.sounds import receive, receive_clip, receive_each_word, receive_random_words
 from pages.views.microphone.hearing import hearing_path
 from pages.views.microphone.tab_state import TabState
+from tmlcd_core.errors import AudioError
 from tmlcd_core.features.server_microphone import input_device, record
+from tmlcd_core.live import LiveSession
 from tmlcd_core.live.drifts import spoken_for
 
 RECORDER, FILES = "mic:recorder", "mic:files"
@@ -17,6 +21,7 @@ SOUNDS = ["wav", "flac", "ogg", "mp3"]
 MAX_MB = 10
 SECONDS, LONG_SECONDS = 1.5, 10.0  # s, of a recording with the server's microphone
 SEVERAL = 10  # ready-made clips to answer with one click
+UNKNOWN, BACKGROUND = "unknown", "background"  # bars after those of the words
 A_FEW = 3  # ready-made clips of each word to teach with one click
 
 
@@ -38,9 +43,22 @@ def take_in(tab: TabState, teaching: bool) -> None:
         if recording.id in recording.done:  # sent again while another thread worked on it
             return
         asked = recording.word if recording.word in session.words else ""
+        if teaching:
+            hear_room(session, recording.room)
         # A long recording always begins in step 1, but the user may have left it meanwhile.
-        receive(tab, recording.wav, teaching or recording.long, long=recording.long, asked=asked)
+        receive(
+            tab, recording.wav, teaching or recording.long, long=recording.long, asked=asked, pressed=recording.pressed
+        )
         recording.acknowledge()
+        if not teaching:  # after the answer, which must come soon
+            hear_room(session, recording.room)
+
+
+def hear_room(session: LiveSession, room: bytes) -> None:
+    """Learn the background class from a second of the room, if the recorder has sent one."""
+    if room:
+        with suppress(AudioError):  # an empty sound: the room stays as it was
+            session.hear_room(room)
 
 
 def show_recorder(tab: TabState, teaching: bool) -> None:
@@ -68,10 +86,14 @@ def hearing(tab: TabState) -> str:
 
 
 def bars(tab: TabState) -> list[tuple[str, float]]:
-    """Return the probability of each word in the last answer, and that of an unknown word."""
-    shares = {} if tab.say.answer is None else tab.say.answer.shares()
-    rest = 1 - sum(shares.values()) if shares else 0.0
-    return [*((word, shares.get(word, 0.0)) for word in tab.session.words), ("unknown", max(0.0, rest))]
+    """Return the probability of each word in the last answer, of an unknown word, and of the background."""
+    given = tab.say.answer
+    if given is None:
+        return [(word, 0.0) for word in (*tab.session.words, UNKNOWN, BACKGROUND)]
+    shares = given.shares()
+    rest = max(0.0, 1 - sum(shares.values()))
+    words = [(word, shares.get(word, 0.0)) for word in tab.session.words]
+    return [*words, (UNKNOWN, 0.0 if given.noise else rest), (BACKGROUND, rest if given.noise else 0.0)]
 
 
 def prompt(tab: TabState, teaching: bool) -> str:

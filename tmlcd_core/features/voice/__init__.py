@@ -9,7 +9,7 @@ from tmlcd_core.features.voice.extractors import (
     default_voice,
     load_best_voice,
 )
-from tmlcd_core.features.voice.take import Take, cut_words, open_take, restore_take
+from tmlcd_core.features.voice.take import Take, cut_words, open_take, restore_take, whole_take
 from tmlcd_core.features.voice.words import VOICE_RATE
 
 __all__ = [
@@ -25,4 +25,5 @@ __all__ = [
     "load_best_voice",
     "open_take",
     "restore_take",
+    "whole_take",
 ]

@@ -107,6 +107,12 @@ def open_take(source: TakeSource) -> Take:
     raise AudioError(_why_nothing(levels.decibels))
 
 
+def whole_take(source: TakeSource) -> Take:
+    """Return a recording as a take that is all word, such as a second of the room: no word is searched for."""
+    samples, remarks = _open(source, LONGEST_TAKE, "record about a second")
+    return restore_take(samples, 0.0, len(samples) / VOICE_RATE, remarks)
+
+
 def cut_words(source: TakeSource) -> list[Take]:
     """Return the takes of a long recording of words with pauses, one per word, in their order."""
     samples, remarks = _open(source, LONGEST_CUT, "say fewer words at a time")

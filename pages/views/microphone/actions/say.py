@@ -10,9 +10,9 @@ def answer_take(tab: TabState, take: Take, word: str = "", asked: str = "") -> N
     """Answer one take, and judge the answer if its word is known; TmlcdError if the session refuses it.
 
     The word is `word` if it is certain. Otherwise it is the word that the page asked for (`asked`, or the one on the
-    screen), unless the answer is "unknown" or the take much softer than the last ones while the sound of the words has
-    not changed: then it was a noise, another word or another person, which must not be learned. An earlier answer that
-    was not judged is removed: nothing was learned from it.
+    screen), unless the answer is "background", or it is "unknown" or the take much softer than the last ones while the
+    sound of the words has not changed: then it was a noise, another word or another person, which must not be learned.
+    An earlier answer that was not judged is removed: nothing was learned from it.
     """
     with tab.exclusive() as session:
         discard(tab)
@@ -20,9 +20,10 @@ def answer_take(tab: TabState, take: Take, word: str = "", asked: str = "") -> N
         given = session.say(take)
         tab.say.show(given)
         tab.handle.mark_changed()
-        if not word and tab.say.prompting and (sound_changes(session) or not (given.unknown or soft)):
+        asks = not word and tab.say.prompting
+        if asks and not given.noise and (sound_changes(session) or not (given.unknown or soft)):
             word = asked or tab.say.prompted
-        elif not word and tab.say.prompting and soft and not given.unknown:
+        elif asks and soft and not given.unknown:
             tab.messages.info("Much softer than the last words: nothing was learned. Select the word if it was you.")
         if word:
             judge(tab, word)

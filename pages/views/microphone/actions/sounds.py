@@ -21,6 +21,7 @@ def receive(
     name: str = "",
     word: str = "",
     asked: str = "",
+    pressed: bool = True,
 ) -> None:
     """Teach a sound, cut it into words, or answer it; an error becomes a message.
 
@@ -40,6 +41,9 @@ def receive(
         The word that was said, if it is certain.
     asked
         Otherwise the word that the page asked for during the recording; if it is empty, the one on the screen.
+    pressed
+        Whether the visitor has chosen this sound; False for a sound that was recorded because it was loud. Noise is
+        then not taught.
     """
     with tab.messages.catch_errors(name), tab.exclusive():
         if teaching and (long or is_long(sound)):
@@ -49,7 +53,7 @@ def receive(
             discard(tab)  # a sound that is refused must not leave the old answer on the screen
         take = open_take(sound)
         if teaching:
-            teach_take(tab, take, word or asked or tab.teach.word)
+            teach_take(tab, take, word or asked or tab.teach.word, pressed)
         else:
             answer_take(tab, take, word, asked)
         for remark in take.remarks:

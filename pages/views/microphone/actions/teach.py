@@ -3,14 +3,20 @@
 from collections.abc import Sequence
 
 from pages.views.microphone.tab_state import TabState
+from tmlcd_core.errors import AudioError
 from tmlcd_core.features.voice import Take
 from tmlcd_core.live import LiveSession
 
+TEACH_ANYWAY = "To teach it anyway, switch “Listen all the time” off and press for each take"
 
-def teach_take(tab: TabState, take: Take, word: str) -> None:
-    """Teach one take of a word; TmlcdError if the session refuses it."""
+
+def teach_take(tab: TabState, take: Take, word: str, pressed: bool = True) -> None:
+    """Teach one take of a word; TmlcdError if the session refuses it, or if it is noise that nobody chose to record."""
     with tab.exclusive() as session:
-        session.teach(word, take)
+        identity = session.teach(word, take)
+        if not pressed and session.is_noise(identity):
+            session.drop(identity)
+            raise AudioError(f"that was a noise, no word: nothing was stored. {TEACH_ANYWAY}")
         tab.handle.mark_changed()
         tab.refresh()
 
