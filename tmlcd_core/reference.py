@@ -140,7 +140,7 @@ class Cusum:
 
 
 class Step(NamedTuple):
-    """Result of one sample."""
+    """What a learner did with one sample."""
 
     prediction: Any  # before learning
     size: int  # |T| after learning

@@ -165,7 +165,6 @@ class Follower:
         self.teacher = teacher or Teacher(FULL, np.unique(y0))
         self.seconds = 0.0
         self._keep = keep_trace
-        self._memory: Memory | None = None
         self._traces: list[Trace] = []
         self._arrays: list[tuple[NDArray, NDArray, NDArray, NDArray]] = []
         self._samples = 0
@@ -181,7 +180,6 @@ class Follower:
         self.seconds += time.perf_counter() - started
         correct, sizes, detections, points = trace_arrays(trace, y)
         self._arrays.append((correct, sizes, detections + self._samples, points + self._samples))
-        self._memory = getattr(trace, "memory", None)
         if self._keep:
             self._traces.append(trace)
         self._samples += len(y)
@@ -193,7 +191,7 @@ class Follower:
         has_test = getattr(self.model, "detector_", None) is not None
         kept = (int(getattr(self.model, "window", 0)), self._n_features, self.seconds, has_test)
         trace = self._trace(detections, points) if self._keep else None
-        return LearnerRun.measured((correct, sizes, detections, points), changes, ends, kept, trace, self._memory)
+        return LearnerRun.measured((correct, sizes, detections, points), changes, ends, kept, trace)
 
     def _trace(self, detections: NDArray, points: NDArray) -> Trace:
         if len(self._traces) == 1:
@@ -202,7 +200,7 @@ class Follower:
             np.concatenate([getattr(trace, name) for trace in self._traces])
             for name in ("predictions", "sizes", "statistic", "accuracies_after")
         )
-        return Trace(predictions, sizes, statistic, detections, points, accuracies, self._memory)
+        return Trace(predictions, sizes, statistic, detections, points, accuracies)
 
     def _late_learner(self) -> Callable[[NDArray, Any, Any], Any]:
         """Function of (x, label, earlier prediction) that teaches the model a late label."""
@@ -242,7 +240,6 @@ class Follower:
             np.array([place for place, _, _ in alarms], np.int64),
             np.array([point for _, point, _ in alarms], np.int64),
             np.array([accuracy for _, _, accuracy in alarms], np.float64),
-            model.device_memory() if hasattr(model, "device_memory") else None,
         )
 
 

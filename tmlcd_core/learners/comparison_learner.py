@@ -78,11 +78,10 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
     def _trace(self, predicted: NDArray, sizes: NDArray) -> Trace:
         none = np.empty(0, np.int64)
         nan = np.full(len(sizes), np.nan)
-        said, sizes = self.classes_[predicted], sizes.astype(np.int32)
-        return Trace(said, sizes, nan, none, none, np.empty(0), self.device_memory())
+        return Trace(self.classes_[predicted], sizes.astype(np.int32), nan, none, none, np.empty(0), self._memory())
 
-    def device_memory(self) -> Memory | None:
-        """Return the memory on the device; None if it is that of float32 samples."""
+    def _memory(self) -> Memory | None:
+        """Memory on the device, for learners whose memory is that of their samples."""
         return None
 
     def _pass_through(self, X: Any, y: Any) -> tuple[NDArray[np.int32], NDArray, NDArray]:

@@ -110,8 +110,7 @@ class RiverLearner(ComparisonLearner):
         self._require_fitted()
         return 0 if self.stored is None else int(self.stored(self.model_))
 
-    def device_memory(self) -> Memory | None:
-        """Return the bytes of the model; None if it stores samples."""
+    def _memory(self) -> Memory | None:
         return Memory(0, 0, self.memory_bytes()) if self.stored is None else None
 
     def memory_bytes(self) -> int:

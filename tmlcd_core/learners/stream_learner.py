@@ -86,7 +86,7 @@ class StreamLearner(TinyKNN):
             np.array(times, np.int64),
             np.array([a.change_time - clock for a in alarms], np.int64),
             np.array([a.accuracy_after for a in alarms], np.float64),
-            self.device_memory(),
+            Memory(self.sample_bytes_, self._W_size),
             membership(queues, times, self._settings.max_size, self.kept_, classes, len(X)) if fresh else None,
         )
 
@@ -237,10 +237,6 @@ class StreamLearner(TinyKNN):
         """Return the current size of the history window W on the device in bytes; 0 without a window."""
         self._require_fitted()
         return len(self._W) * self.sample_bytes_
-
-    def device_memory(self) -> Memory:
-        """Return the bytes of a stored sample and the largest |W|."""
-        return Memory(self.sample_bytes_, self._W_size)
 
     def memory_bytes(self) -> int:
         """Return the size of T and W on the device in bytes: `sample_bytes_` for each sample."""

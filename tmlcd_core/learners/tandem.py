@@ -252,7 +252,7 @@ class Tandem(ComparisonLearner):
         self._require_fitted()
         before = copy.deepcopy(vars(self))
         try:
-            clock, memory = self.time_ + 1, self.device_memory()
+            clock, memory = self.time_ + 1, self._memory()
             truth, predicted, sizes = self._pass_through(X, y)
             statistic, alarms = self._watch(predicted == truth, truth >= 0, clock)
         except BaseException:
@@ -268,8 +268,7 @@ class Tandem(ComparisonLearner):
             memory,
         )
 
-    def device_memory(self) -> Memory:
-        """Return the bytes of a row of the ring, and of all other parts."""
+    def _memory(self) -> Memory:
         return Memory(
             row_bytes(self.n_features_in_), 0, self.memory_bytes() - self._state.rows.nbytes - self._state.labels.nbytes
         )
