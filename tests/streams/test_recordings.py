@@ -271,3 +271,12 @@ def test_only_a_folder_has_an_order():
         FolderRecording("digits", "name")
     with pytest.raises(ConfigError, match="order='size' must be one of"):
         Experiment("digits", order="size")
+
+
+@pytest.mark.parametrize("scale", ["z-score", "min-max", "none"])
+@pytest.mark.parametrize("row", [3, 150])
+def test_a_number_too_large_for_a_feature_is_a_sentence_without_a_warning(scale, row):
+    frame = pd.DataFrame({"a": np.arange(200.0), "b": np.ones(200), "y": np.arange(200) % 2})
+    frame.loc[[row, row + 1], "a"] = [1e308, -1e308]
+    with pytest.raises(DataError, match=r"the column 'a' has the number 1e\+308, too large for a feature"):
+        list(TableRecording(frame, "y", scale=scale).blocks())
