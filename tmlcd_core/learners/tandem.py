@@ -258,7 +258,7 @@ class Tandem(ComparisonLearner):
         self._require_fitted()
         before = copy.deepcopy(vars(self))
         try:
-            clock, memory = self.time_ + 1, self._memory()
+            clock, memory = self.time_ + 1, self.memory()
             truth, predicted, sizes = self._pass_through(X, y)
             statistic, alarms = self._watch(predicted == truth, truth >= 0, clock)
         except BaseException:
@@ -274,7 +274,7 @@ class Tandem(ComparisonLearner):
             memory,
         )
 
-    def _memory(self) -> Memory:
+    def memory(self) -> Memory:
         return Memory(
             row_bytes(self.n_features_in_), 0, self.memory_bytes() - self._state.rows.nbytes - self._state.labels.nbytes
         )
