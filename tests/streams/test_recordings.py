@@ -158,6 +158,18 @@ def test_an_endless_generator_gives_the_samples_of_its_seed():
     assert not np.array_equal(X, whole(foreign_recording("river:SEA", samples=500, seed=4, scale="none"))[0])
 
 
+@pytest.mark.parametrize(
+    "name", ["RandomRBF", "RandomRBFDrift", "RandomTree", "ConceptDriftStream", "Waveform", "LEDDrift"]
+)
+def test_a_generator_with_any_seeds_repeats_itself(name):
+    """RandomRBF and RandomTree have two seeds each, and the usual name for neither."""
+    first, again, other = (whole(foreign_recording(f"river:{name}", samples=200, seed=seed)) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first[0], again[0])
+    assert first[1].tolist() == again[1].tolist()
+    assert not np.array_equal(first[0], other[0])
+    assert Experiment(f"river:{name}", samples=200).is_random
+
+
 def test_a_given_generator_is_not_used_up():
     generator = datasets.synth.STAGGER(seed=1)
     one, other = (prequential(CondensingInTime(), generator) for _ in range(2))
