@@ -79,6 +79,31 @@ def test_quoted_fields_keep_delimiters_and_line_breaks(tmp_path):
     assert table.count_labels("y").classes == {"p": 2, "q": 1}
 
 
+@pytest.mark.parametrize(("ending", "delimiter"), [("csv", ";"), ("tsv", "\t"), ("csv", "|")])
+def test_numbers_with_a_decimal_comma_are_those_with_a_point(ending, delimiter, tmp_path):
+    for mark in ",.":
+        path = tmp_path / f"{ord(mark)}.{ending}"
+        FRAME.round(3).to_csv(path, index=False, sep=delimiter, decimal=mark)
+    comma, point = (open_table(tmp_path / f"{ord(mark)}.{ending}") for mark in ",.")
+    assert comma.columns == point.columns
+    assert comma.count_labels("class") == point.count_labels("class")
+    for one, other in zip(
+        *(table.chunks(["size", "weight", "colour"], "class") for table in (comma, point)), strict=True
+    ):
+        pd.testing.assert_frame_equal(one, other)
+    (tmp_path / "bad.csv").write_text("a;y\n" + "0,5;p\n1,25;q\n" * 3000 + "oops;p\n")
+    with pytest.raises(DataError, match="'oops' in the column 'a', row 6001, which holds numbers"):
+        everything(tmp_path / "bad.csv")
+
+
+@pytest.mark.parametrize("text", ["1,500", "2,345,678", "1.234,56"])
+def test_numbers_with_commas_that_may_be_read_in_two_ways_are_left_out(text, tmp_path):
+    for delimiter, name in ((",", "a.csv"), (";", "b.csv")):
+        rows = [f'"{text}"{delimiter}{i}{delimiter}{i % 2}' for i in range(40)]
+        (tmp_path / name).write_text(delimiter.join("aby") + "\n" + "\n".join(rows) + "\n")
+        assert [one.kind for one in open_table(tmp_path / name).columns] == ["commas", "number", "number"]
+
+
 def test_dates_identifiers_and_empty_columns_are_left_out(tmp_path):
     rows = [f"2024-01-{1 + i % 28:02d} 10:00,{i},,id{i},{i % 2}" for i in range(40)]
     (tmp_path / "t.csv").write_text("when,a,nothing,who,y\n" + "\n".join(rows) + "\n")

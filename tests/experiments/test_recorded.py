@@ -183,3 +183,19 @@ def test_what_is_no_stream_is_a_sentence(stream):
 def test_a_frame_needs_its_label(path):
     with pytest.raises(ConfigError, match="name its label column"):
         prequential(HybridTinyKNN(), pd.read_csv(path))
+
+
+@pytest.mark.parametrize("delay", [0, 30])
+def test_bytes_do_not_depend_on_blocks_or_late_labels(delay, path, monkeypatch):
+    """Of all learners that can keep to a number of bytes, with one byte a feature too."""
+    monkeypatch.setattr("tmlcd_core.streams.tables.CHUNK", 128)
+    bounded = {"label": "class", "initial": 100, "label_delay": delay, "max_bytes": 3000}
+    names = ("cit", "active", "hybrid", "window", "sam-knn", "tandem")
+    for settings in ({}, {"storage": "uint8", "k": 5}):
+        experiment = Experiment(path, learners=names, settings=settings, **bounded)
+        whole, blocks = experiment.run_stream(experiment.stream()), experiment.run(keep_traces=False)
+        for name in names:
+            one, other = whole.learners[name], blocks.learners[name]
+            assert one.memory == other.memory is not None
+            assert one.metrics.mean_bytes == other.metrics.mean_bytes
+            assert 1000 < one.metrics.peak_bytes == other.metrics.peak_bytes <= 3000

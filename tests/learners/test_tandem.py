@@ -14,12 +14,16 @@ from benchmarks.tandem_rules import CHOSEN, FIRST
 from benchmarks.tandem_transcription import PLAIN, portable_exp, portable_log
 from tests.conftest import gaussian_stream
 from tmlcd_core import ConfigError, Experiment, Tandem
+from tmlcd_core.experiments import Supervision
 from tmlcd_core.experiments.inspection import inspect_sample
+from tmlcd_core.experiments.labels import Teacher
+from tmlcd_core.experiments.runs import Follower
 from tmlcd_core.learners import IncrementalKNN, make_learner, tandem_kernels
 from tmlcd_core.learners.tandem import FEWEST_ROWS, needed_bytes
 from tmlcd_core.learners.vector_loops import squared_distances
 from tmlcd_core.paper.equal_bytes import WORDS
 from tmlcd_core.progress import reporting_steps
+from tmlcd_core.reference import Cusum
 
 
 def streams():
@@ -143,6 +147,34 @@ def test_a_sample_without_a_label_changes_nothing_and_its_label_may_follow():
         asked.partial_fit([x], [label])
     told.partial_fit(X[:20], y[:20])
     np.testing.assert_equal(asked._state._asdict(), told._state._asdict())
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6])
+@pytest.mark.parametrize("delay", [1, 40])
+def test_late_labels_are_learned_and_judged_when_they_come(delay, share):
+    X0, y0, X, y = gaussian_stream(n0=100, n=900, d=12, classes=3, separation=1.5, change=450)
+    supervision = Supervision(labels=share, label_delay=delay)
+    labels = Teacher(supervision, y, 0).labels(y).tolist()
+    slow, cusum = tandem_transcription.Tandem(X0, y0, 50 * 56), Cusum(only_drops=True)
+    said, alarms, points, judged = [], [], [], []
+    for i, x in enumerate(X):
+        said.append(slow.step(x))
+        if (late := i - delay) < 0 or labels[late] is None:
+            continue
+        slow.step(X[late], labels[late])
+        judged.append(late)
+        if (found := cusum.update(said[late] == labels[late], len(judged))) is not None:
+            alarms.append(i)
+            points.append(judged[found - 1])
+    follower = Follower(Tandem(50), X0, y0, Teacher(supervision, y, 0))
+    follower.follow(X, y)
+    trace = follower.result(()).trace
+    np.testing.assert_array_equal(trace.predictions, said)
+    assert (trace.detections.tolist(), trace.change_points.tolist()) == (alarms, points)
+    assert alarms or share < 1, "the test sees the change"
+    stored = follower.model.times_
+    np.testing.assert_array_equal(stored, np.array(judged)[-len(stored) :] + 1)
+    assert follower.model.time_ == len(X)
 
 
 def test_predictions_do_not_depend_on_the_detector():

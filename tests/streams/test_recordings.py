@@ -158,6 +158,18 @@ def test_an_endless_generator_gives_the_samples_of_its_seed():
     assert not np.array_equal(X, whole(foreign_recording("river:SEA", samples=500, seed=4, scale="none"))[0])
 
 
+@pytest.mark.parametrize(
+    "name", ["RandomRBF", "RandomRBFDrift", "RandomTree", "ConceptDriftStream", "Waveform", "LEDDrift"]
+)
+def test_a_generator_with_any_seeds_repeats_itself(name):
+    """RandomRBF and RandomTree have two seeds each, and the usual name for neither."""
+    first, again, other = (whole(foreign_recording(f"river:{name}", samples=200, seed=seed)) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first[0], again[0])
+    assert first[1].tolist() == again[1].tolist()
+    assert not np.array_equal(first[0], other[0])
+    assert Experiment(f"river:{name}", samples=200).is_random
+
+
 def test_a_given_generator_is_not_used_up():
     generator = datasets.synth.STAGGER(seed=1)
     one, other = (prequential(CondensingInTime(), generator) for _ in range(2))
@@ -271,3 +283,12 @@ def test_only_a_folder_has_an_order():
         FolderRecording("digits", "name")
     with pytest.raises(ConfigError, match="order='size' must be one of"):
         Experiment("digits", order="size")
+
+
+@pytest.mark.parametrize("scale", ["z-score", "min-max", "none"])
+@pytest.mark.parametrize("row", [3, 150])
+def test_a_number_too_large_for_a_feature_is_a_sentence_without_a_warning(scale, row):
+    frame = pd.DataFrame({"a": np.arange(200.0), "b": np.ones(200), "y": np.arange(200) % 2})
+    frame.loc[[row, row + 1], "a"] = [1e308, -1e308]
+    with pytest.raises(DataError, match=r"the column 'a' has the number 1e\+308, too large for a feature"):
+        list(TableRecording(frame, "y", scale=scale).blocks())

@@ -164,6 +164,7 @@ class Follower:
         self.model.fit(X0, y0)
         self.teacher = teacher or Teacher(FULL, np.unique(y0))
         self.seconds = 0.0
+        self.memory: Memory | None = None
         self._keep = keep_trace
         self._traces: list[Trace] = []
         self._arrays: list[tuple[NDArray, NDArray, NDArray, NDArray]] = []
@@ -178,6 +179,8 @@ class Follower:
         started = time.perf_counter()
         trace = self.model.run(X, given) if self._late is None else self._run_late(X, given)
         self.seconds += time.perf_counter() - started
+        if self._late is None:
+            self._count_memory(trace.memory)
         correct, sizes, detections, points = trace_arrays(trace, y)
         self._arrays.append((correct, sizes, detections + self._samples, points + self._samples))
         if self._keep:
@@ -191,7 +194,13 @@ class Follower:
         has_test = getattr(self.model, "detector_", None) is not None
         kept = (int(getattr(self.model, "window", 0)), self._n_features, self.seconds, has_test)
         trace = self._trace(detections, points) if self._keep else None
-        return LearnerRun.measured((correct, sizes, detections, points), changes, ends, kept, trace)
+        return LearnerRun.measured((correct, sizes, detections, points), changes, ends, kept, trace, self.memory)
+
+    def _count_memory(self, found: Memory | None) -> Memory | None:
+        """Keep the first count of a learner that stores samples, the newest of any other; return it."""
+        if self.memory is None or not self.memory.sample_bytes:
+            self.memory = found
+        return self.memory
 
     def _trace(self, detections: NDArray, points: NDArray) -> Trace:
         if len(self._traces) == 1:
@@ -200,7 +209,7 @@ class Follower:
             np.concatenate([getattr(trace, name) for trace in self._traces])
             for name in ("predictions", "sizes", "statistic", "accuracies_after")
         )
-        return Trace(predictions, sizes, statistic, detections, points, accuracies)
+        return Trace(predictions, sizes, statistic, detections, points, accuracies, self.memory)
 
     def _late_learner(self) -> Callable[[NDArray, Any, Any], Any]:
         """Function of (x, label, earlier prediction) that teaches the model a late label."""
@@ -221,6 +230,7 @@ class Follower:
         said: list[Any] = []
         sizes, statistic = np.zeros(len(X), np.int32), np.full(len(X), math.nan)
         alarms: list[tuple[int, int, float]] = []
+        self._count_memory(_memory_of(model))
         for i, (x, label) in enumerate(zip(X, given.tolist(), strict=True)):
             report_step(i, len(X), "samples")
             said.append(model.observe(x))
@@ -240,7 +250,14 @@ class Follower:
             np.array([place for place, _, _ in alarms], np.int64),
             np.array([point for _, point, _ in alarms], np.int64),
             np.array([accuracy for _, _, accuracy in alarms], np.float64),
+            self._count_memory(_memory_of(model)),
         )
+
+
+def _memory_of(model: Any) -> Memory | None:
+    """The learner's own count of its memory; None if it has none."""
+    found = model.memory() if callable(getattr(model, "memory", None)) else None
+    return found if isinstance(found, Memory) else None
 
 
 def as_recording(stream: Any, label: str = "", initial: int = INITIAL, progress: Progress = silent) -> Recording:

@@ -78,9 +78,9 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
     def _trace(self, predicted: NDArray, sizes: NDArray) -> Trace:
         none = np.empty(0, np.int64)
         nan = np.full(len(sizes), np.nan)
-        return Trace(self.classes_[predicted], sizes.astype(np.int32), nan, none, none, np.empty(0), self._memory())
+        return Trace(self.classes_[predicted], sizes.astype(np.int32), nan, none, none, np.empty(0), self.memory())
 
-    def _memory(self) -> Memory | None:
+    def memory(self) -> Memory | None:
         """Memory on the device, for learners whose memory is that of their samples."""
         return None
 

@@ -110,7 +110,7 @@ class RiverLearner(ComparisonLearner):
         self._require_fitted()
         return 0 if self.stored is None else int(self.stored(self.model_))
 
-    def _memory(self) -> Memory | None:
+    def memory(self) -> Memory | None:
         return Memory(0, 0, self.memory_bytes()) if self.stored is None else None
 
     def memory_bytes(self) -> int:

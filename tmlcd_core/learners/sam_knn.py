@@ -215,9 +215,9 @@ class SAMKNN(ComparisonLearner):
 
     def memory_bytes(self) -> int:
         """Return the size of features and labels of both memories in bytes, 32 bits each; without cached distances."""
-        return len(self) * self._memory().sample_bytes
+        return len(self) * self.memory().sample_bytes
 
-    def _memory(self) -> Memory:
+    def memory(self) -> Memory:
         return Memory((self.n_features_in_ + 1) * BYTES_PER_NUMBER)
 
 

@@ -86,7 +86,7 @@ class StreamLearner(TinyKNN):
             np.array(times, np.int64),
             np.array([a.change_time - clock for a in alarms], np.int64),
             np.array([a.accuracy_after for a in alarms], np.float64),
-            Memory(self.sample_bytes_, self._W_size),
+            self.memory(),
             membership(queues, times, self._settings.max_size, self.kept_, classes, len(X)) if fresh else None,
         )
 
@@ -232,6 +232,10 @@ class StreamLearner(TinyKNN):
         """Current statistic g_t; nan during the warm-up or without a detector."""
         self._require_fitted()
         return math.nan if self.detector_ is None else self.detector_.statistic
+
+    def memory(self) -> Memory:
+        """Return the bytes of a sample and the largest |W|, from which the memory over time follows."""
+        return Memory(self.sample_bytes_, self._W_size)
 
     def window_bytes(self) -> int:
         """Return the current size of the history window W on the device in bytes; 0 without a window."""

@@ -183,12 +183,18 @@ class Tandem(ComparisonLearner):
         return slot_of[truth]
 
     def _follow(self, X: NDArray[np.float32], truth: NDArray[np.int32]) -> tuple[NDArray, NDArray]:
+        return self._follow_from(self.time_ + 1, X, truth)
+
+    def _follow_from(
+        self, clock: int, X: NDArray[np.float32], truth: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Predict and learn samples of which the first has the time `clock`; return codes and sizes, (n,) each."""
         slots = self._slots(truth)
         answers = self._answers(len(self._codes))
         predictions, sizes = np.empty(len(X), np.int32), np.empty(len(X), np.int32)
         i, pending = 0, -kernels.ONE
         while True:
-            record = kernels.Record(slots, self._codes, predictions, sizes, self._times, self.time_ + 1)
+            record = kernels.Record(slots, self._codes, predictions, sizes, self._times, clock)
             i, why, pending = kernels.advance(X, i, np.float32(pending), self._state, answers, record)
             if why == kernels.DONE:
                 return self._codes[predictions], sizes
@@ -252,7 +258,7 @@ class Tandem(ComparisonLearner):
         self._require_fitted()
         before = copy.deepcopy(vars(self))
         try:
-            clock, memory = self.time_ + 1, self._memory()
+            clock, memory = self.time_ + 1, self.memory()
             truth, predicted, sizes = self._pass_through(X, y)
             statistic, alarms = self._watch(predicted == truth, truth >= 0, clock)
         except BaseException:
@@ -268,7 +274,7 @@ class Tandem(ComparisonLearner):
             memory,
         )
 
-    def _memory(self) -> Memory:
+    def memory(self) -> Memory:
         return Memory(
             row_bytes(self.n_features_in_), 0, self.memory_bytes() - self._state.rows.nbytes - self._state.labels.nbytes
         )
@@ -300,6 +306,18 @@ class Tandem(ComparisonLearner):
         alarm = code >= 0 and self.detector_.update(predicted[0] == code, self.time_)
         self.alarm_ = alarm_of(self.detector_, self.time_, 0) if alarm else None
         return self.classes_[predicted[0]]
+
+    def learn_late(self, x: Any, y: Any, predicted: Any, delay: int) -> None:
+        """Learn a sample whose label comes `delay` samples late: x, shape (d,), label y, and the label predicted then.
+
+        The detector judges the earlier prediction. The sample keeps its own time, so that an alarm, which is raised
+        now, estimates the change point on the time axis of the samples.
+        """
+        X, code, said = self._row(x), self._code(y), self._code(predicted)
+        time = self.time_ - whole_number("delay", delay, 0)
+        self._follow_from(time, X, np.array([code], np.int32))
+        alarm = self.detector_.update(said == code, time)
+        self.alarm_ = alarm_of(self.detector_, self.time_, 0) if alarm else None
 
     @property
     def statistic_(self) -> float:

@@ -97,8 +97,8 @@ def is_generator(name: str) -> bool:
 
 
 def _seeds(kind: Any) -> list[str]:
-    """Parameters of a stream that are seeds."""
-    return [one for one in inspect.signature(kind).parameters if one == "seed" or one.endswith("random_seed")]
+    """Parameters of a stream that are seeds, such as seed, seed_model or model_random_seed."""
+    return [one for one in inspect.signature(kind).parameters if "seed" in one.split("_")]
 
 
 def _named_class(name: str) -> Any:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tmlcd_core.datasets.tables import LEFT_OUT, MOST_CATEGORIES, Column, open_table
 from tmlcd_core.datasets.tables.table import CHUNK
+from tmlcd_core.errors import DataError
 from tmlcd_core.optional_packages import require
 from tmlcd_core.progress import Progress, silent
 from tmlcd_core.streams.recordings import INITIAL, Block, Recording
@@ -53,16 +54,20 @@ class Encoder:
         values = rows[list(numbers)].to_numpy(np.float64)
         known = ~np.isnan(values)
         count = np.maximum(known.sum(axis=0), 1)
-        mean = np.where(known, values, 0.0).sum(axis=0) / count
+        with np.errstate(over="ignore"):
+            mean = np.where(known, values, 0.0).sum(axis=0) / count
         centre, width = np.zeros(len(numbers)), np.ones(len(numbers))
         if scale == "z-score":
             centre = mean
-            width = np.sqrt((np.where(known, values - mean, 0.0) ** 2).sum(axis=0) / count)
+            with np.errstate(over="ignore"):
+                width = np.sqrt((np.where(known, values - mean, 0.0) ** 2).sum(axis=0) / count)
         elif scale == "min-max":
             filled = np.where(known, values, mean)
             centre = filled.min(axis=0, initial=np.inf)
-            width = filled.max(axis=0, initial=-np.inf) - centre
+            with np.errstate(over="ignore"):
+                width = filled.max(axis=0, initial=-np.inf) - centre
         width = np.where(width > 0, width, 1.0)
+        _refuse_too_large(numbers, values, np.isfinite(mean) & np.isfinite(width))
         categories = []
         for one in columns:
             if one.kind == "category":
@@ -84,7 +89,9 @@ class Encoder:
 
         X = np.zeros((len(rows), len(self.names)), np.float32)
         values = rows[list(self.numbers)].to_numpy(np.float64)
-        X[:, : len(self.numbers)] = (np.where(np.isnan(values), self.mean, values) - self.centre) / self.width
+        with np.errstate(over="ignore"):
+            X[:, : len(self.numbers)] = (np.where(np.isnan(values), self.mean, values) - self.centre) / self.width
+        _refuse_too_large(self.numbers, values, np.isfinite(X[:, : len(self.numbers)]).all(axis=0))
         start = len(self.numbers)
         for name, known in self.categories:
             codes = pd.Index(known).get_indexer(rows[name].fillna(known[0] if known else OTHER))
@@ -92,6 +99,17 @@ class Encoder:
             X[np.arange(len(rows)), start + codes] = 1
             start += len(known) + 1
         return X
+
+
+def _refuse_too_large(names: Sequence[str], values: NDArray[np.float64], fits: NDArray[np.bool_]) -> None:
+    """Raise a `DataError` about the first column whose values (n, columns) do not fit features of 32 bits."""
+    if not fits.all():
+        place = int(np.argmin(fits))
+        largest = values[np.nanargmax(np.abs(values[:, place])), place]
+        raise DataError(
+            f"the column {names[place]!r} has the number {largest:g}, too large for a feature: correct it, or leave it "
+            "empty if it is missing"
+        )
 
 
 class TableRecording(Recording):

@@ -13,8 +13,8 @@ from tmlcd_core.features.voice import VOICE_RATE, Take
 from tmlcd_core.features.voice.cepstra import mel_power
 from tmlcd_core.live import LiveCurve
 from tmlcd_core.live.state import TAPS
-from tmlcd_core.optional_packages import require
 from tmlcd_core.viz.palette import GREY, styles
+from tmlcd_core.viz.plotly_json import require_plotly
 
 HEIGHT = 520  # px of the three panels together
 FEWEST_SHOWN = 20  # minimum length of the axis in answers, so that it does not change with each answer
@@ -29,7 +29,7 @@ def live_figure(curves: Mapping[str, LiveCurve], height: int = HEIGHT) -> Any:
 
     `height` is that of the whole figure in px.
     """
-    require("plotly")
+    require_plotly()
     from plotly.subplots import make_subplots
 
     figure = make_subplots(rows=3, cols=1, shared_xaxes=True, vertical_spacing=0.08)

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from tmlcd_core.optional_packages import require
 
 Part = dict[str, Any]  # a trace, an axis or a layout, as Plotly's JSON writes it
+
+
+def require_plotly() -> None:
+    """Raise a MissingPackageError if plotly is not installed; call it before the import of plotly.
+
+    Plotly looks pandas up in `sys.modules`, where another thread may have imported only half of it: import it first,
+    which waits for the other thread.
+    """
+    require("plotly")
+    with suppress(ImportError):
+        import pandas  # noqa: F401
 
 
 def plotly_figure(data: list[Part], layout: Part) -> Any:
@@ -15,7 +27,7 @@ def plotly_figure(data: list[Part], layout: Part) -> Any:
     >>> plotly_figure([{"type": "scatter", "y": [1, 2]}], {"height": 100}).layout.height
     100
     """
-    require("plotly")
+    require_plotly()
     import plotly.graph_objects as go
 
     return go.Figure(data, layout)

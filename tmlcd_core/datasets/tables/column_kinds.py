@@ -20,11 +20,14 @@ IDENTIFIER_ROWS = 20  # a text column with at least so many values, all differen
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "None", "<NA>")  # texts of missing values
 DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([ T]\d{1,2}:\d{2}.*)?\s*")
 
-ColumnKind = Literal["number", "category", "date", "identifier", "empty", "unsupported"]
+COMMA = re.compile(r"[-+]?(\d*,\d+([eE][-+]?\d+)?|\d{1,3}(,\d{3})+(\.\d+)?|\d{1,3}(\.\d{3})+,\d+)")  # numbers
+
+ColumnKind = Literal["number", "category", "date", "identifier", "empty", "commas", "unsupported"]
 LEFT_OUT: dict[ColumnKind, str] = {
     "date": "a date; the order of the rows is the time",
     "identifier": "a text that differs in every row",
     "empty": "empty in the first rows",
+    "commas": "numbers with commas; write them like 1234.5",
     "unsupported": "neither a number nor a text",
 }
 
@@ -58,6 +61,8 @@ def kind_of(column: pd.Series, name: str, table: str) -> ColumnKind:
         return "number"
     if all(DATE.fullmatch(text) for text in texts):
         return "date"
+    if not numbers.all() and all(COMMA.fullmatch(text) for text in texts[~numbers]):
+        return "commas"
     different = texts.nunique()
     if numbers.mean() > 0.5 and different > MOST_CATEGORIES:
         place = int((~numbers).to_numpy().argmax())

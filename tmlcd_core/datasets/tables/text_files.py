@@ -15,7 +15,7 @@ import numpy as np
 
 from tmlcd_core.datasets.folder import printable
 from tmlcd_core.datasets.tables.column_kinds import MISSING, Column, ColumnKind, identifies_rows
-from tmlcd_core.datasets.tables.table import CHUNK, Table, file_key
+from tmlcd_core.datasets.tables.table import CHUNK, TYPE_ROWS, Table, file_key
 from tmlcd_core.errors import DataError
 from tmlcd_core.optional_packages import require
 from tmlcd_core.progress import Progress
@@ -25,11 +25,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DELIMITERS = ",;\t|"
+DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
+DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
+THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")  # 1,500 may be 1.5 or 1500
 LONGEST_LINE = 16 * 2**20  # characters; a file with a longer line is not a table
 
 
 class DelimitedTable(Table):
-    """CSV or TSV file in UTF-8 with column names in its first line; the delimiter is found from that line."""
+    """CSV or TSV file in UTF-8 with column names in its first line, from which the delimiter is found.
+
+    Numbers may have a decimal comma if the delimiter is not a comma.
+    """
 
     quote = '"'
 
@@ -107,7 +113,7 @@ class DelimitedTable(Table):
 
         if not kinds:  # the first rows, as text
             with self._opened() as file:
-                yield _text_frame(list(islice(self._rows(file), size)), self._fields)
+                yield _text_frame([self._with_points(row) for row in islice(self._rows(file), size)], self._fields)
             return
         types = {name: np.float64 if kinds.get(name) == "number" else str for name in names}
         with self._opened() as file:
@@ -116,12 +122,30 @@ class DelimitedTable(Table):
                 reader = pd.read_csv(
                     file, sep=self._delimiter, header=None, names=self._fields, usecols=list(names), dtype=types,
                     na_values=list(MISSING), keep_default_na=True, chunksize=size, index_col=False,
-                    quotechar=self.quote, skipinitialspace=True, on_bad_lines="error",
+                    quotechar=self.quote, skipinitialspace=True, on_bad_lines="error", decimal=self._decimal,
                 )  # fmt: skip
                 yield from (frame[list(names)] for frame in reader)
             except ValueError as error:  # pandas does not name row and column
                 self._find_misfit([name for name in names if kinds.get(name) == "number"])
                 raise DataError(f"{self.name} cannot be read as a table ({error})") from error
+
+    @cached_property
+    def _decimal(self) -> str:
+        """Decimal mark: a comma if the first rows have numbers like 12,5, none like 12.5, and another delimiter."""
+        if self._delimiter == ",":
+            return "."
+        with self._opened() as file:
+            texts = {text.strip() for row in islice(self._rows(file), TYPE_ROWS) for text in row}
+        commas = [text for text in texts if DECIMAL_COMMA.fullmatch(text)]
+        if all(THOUSANDS.fullmatch(text) for text in commas) or any(DECIMAL_POINT.fullmatch(text) for text in texts):
+            return "."
+        return ","
+
+    def _with_points(self, row: list[str]) -> list[str]:
+        """The row with decimal points in its numbers."""
+        if self._decimal == ".":
+            return row
+        return [text.replace(",", ".") if DECIMAL_COMMA.fullmatch(text.strip()) else text for text in row]
 
     def _find_misfit(self, numbers: Sequence[str]) -> None:
         """Raise the error of the first value in these columns that is not a number."""
@@ -131,7 +155,7 @@ class DelimitedTable(Table):
                 for place, name in places:
                     text = fields[place].strip()
                     try:
-                        fits = text in MISSING or np.isfinite(float(text))
+                        fits = text in MISSING or np.isfinite(float(text.replace(self._decimal, ".")))
                     except ValueError:
                         fits = False
                     if not fits:
