@@ -140,7 +140,7 @@ class Cusum:
 
 
 class Step(NamedTuple):
-    """What a learner did with one sample."""
+    """Result of one sample."""
 
     prediction: Any  # before learning
     size: int  # |T| after learning

@@ -18,7 +18,7 @@ KEPT = 6 * 3600.0  # s after the last use
 
 @dataclass(frozen=True)
 class PhoneResult:
-    """What a phone reports: its number of judged answers, accuracy over the last ones (0..1), and alarms."""
+    """Report of a phone: its number of judged answers, accuracy over the last ones (0..1), and alarms."""
 
     judged: int = 0
     accuracy: float | None = None  # None before the first judged answer

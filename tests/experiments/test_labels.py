@@ -1,5 +1,6 @@
 """Labels as in life: missing, late and wrong ones, against the reference implementation and the definition."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -8,11 +9,12 @@ from river import naive_bayes
 from sklearn.naive_bayes import GaussianNB
 
 from tests.conftest import gaussian_stream
-from tmlcd_core import ActiveTinyKNN, CondensingInTime, ConfigError, Experiment, HybridTinyKNN, prequential
+from tmlcd_core import ActiveTinyKNN, CondensingInTime, ConfigError, Experiment, HybridTinyKNN, Tandem, prequential
 from tmlcd_core.draws import GAMMA
 from tmlcd_core.experiments import Supervision
 from tmlcd_core.experiments.labels import FULL, Teacher
 from tmlcd_core.experiments.runs import Follower
+from tmlcd_core.learners import SAMKNN, StaticKNN
 from tmlcd_core.learners.registry import LEARNERS, make_learner
 from tmlcd_core.reference import FEWEST_SAMPLES, KNN, Cusum, Sample, condense, cut_evenly
 
@@ -48,6 +50,32 @@ def late_reference(algorithm, labels, delay, bound=60):
             K = KNN(T)
         sizes.append(len(T))
     return said, sizes, alarms, points
+
+
+BOUNDED = {
+    "active": partial(ActiveTinyKNN, max_bytes=5000),
+    "hybrid": partial(HybridTinyKNN, max_bytes=5000, storage="uint8"),
+    "tandem": partial(Tandem, max_bytes=5000),
+    "sam-knn": partial(SAMKNN, max_bytes=5000),
+    "static": StaticKNN,
+}
+
+
+@pytest.mark.parametrize("delay", [0, 7])
+@pytest.mark.parametrize("name", BOUNDED)
+def test_bytes_are_those_of_the_learner_in_blocks_and_with_late_labels(name, delay):
+    """What the device holds does not depend on how the stream is read, nor on when the labels come."""
+    found = []
+    for cuts, keep in (([], True), ([100, 450], True), ([256, 512], False)):
+        teacher = Teacher(Supervision(label_delay=delay), [0, 1, 2])
+        follower = Follower(BOUNDED[name](), X0, Y0, teacher, keep)
+        for block, labels in zip(np.split(X, cuts), np.split(Y, cuts), strict=True):
+            follower.follow(block, labels)
+        metrics = follower.result([CHANGE]).metrics
+        found.append([metrics.largest_bytes, metrics.window_bytes, metrics.mean_bytes, metrics.peak_bytes])
+    assert found[0] == found[1] == found[2]
+    own = follower.model.memory_bytes()
+    assert own <= metrics.peak_bytes <= (own if name == "static" else 5000)
 
 
 MODELS = {

@@ -9,6 +9,7 @@ from typing import Any
 from tmlcd_core.cli.command import Report, add_command
 from tmlcd_core.cli.run import aligned_columns
 from tmlcd_core.cli.study_options import add_study_options, numbers, write_study
+from tmlcd_core.optional_packages import require
 from tmlcd_core.progress import terminal_bar
 
 FILE = "forgetting.json"
@@ -24,6 +25,8 @@ def _forgetting(options: argparse.Namespace) -> Report:
     from tmlcd_core.paper.forgetting import CLASSES, DATA, SPLIT_HEAD, forgetting_sentence, split_rows, study_forgetting
     from tmlcd_core.viz.forgetting import write_picture
 
+    require("plotly")  # before the study, which takes minutes
+    require("matplotlib")
     started, out = time.monotonic(), options.out
     classes = numbers(options.classes, CLASSES)
     study = study_forgetting(options.data or DATA, options.runs, out, options.jobs, terminal_bar(), classes)

@@ -95,7 +95,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Detection:
-    """What a calibrated detector did on streams with a change.
+    """Detections of a calibrated detector on streams with a change.
 
     `delay` is the mean number of samples from the change to the first alarm after it; a missed change counts with all
     samples after it. `detected_delay` is the mean over the detected changes alone. `missed` is the share of changes

@@ -520,7 +520,7 @@ class Experiment:
 
 
 def _has_bytes(learner: Any) -> bool:
-    """Whether the memory of a learner, by name or as an object, can be limited to a number of bytes."""
+    """True if the memory of a learner, by name or as an object, can be limited to a number of bytes."""
     return BYTES in learner_entry(learner).defaults() if isinstance(learner, str) else hasattr(learner, BYTES)
 
 

@@ -91,7 +91,7 @@ class Teacher:
 
 
 class JudgedPredictions(NamedTuple):
-    """What a change-detection test reads: `correct` (m,), the `samples` (m,) judged, and when their labels `came` (m,).
+    """Input of a change-detection test: `correct` (m,), the `samples` (m,) judged, and when their labels `came` (m,).
 
     Samples count from 0, the first of the stream; `came` is the sample after whose prediction the label was known.
     """

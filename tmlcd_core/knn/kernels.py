@@ -87,7 +87,7 @@ class Queue(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What `advance` writes for each sample of the stream."""
+    """Output of `advance` for each sample of the stream."""
 
     predictions: NDArray  # int32 (n,): class code predicted before learning
     sizes: NDArray  # int32 (n,): |T| after learning
@@ -197,7 +197,7 @@ def _sift_down(heap: NDArray, size: int) -> None:
 
 @njit(cache=True)
 def _doubt(kth: float, voters: Voters) -> float:
-    """How far from the k-th smallest approximate distance a member may be nearer or farther in truth."""
+    """Largest error of a comparison with the k-th smallest approximate distance."""
     return 2 * (voters.slack_abs + voters.slack_rel * kth)
 
 
@@ -342,7 +342,7 @@ def add_chance(rates: NDArray) -> float:
 
 @njit(cache=True)
 def _joins(wrong: bool, time: int, rule: UpdateRule, rates: NDArray) -> bool:
-    """Whether a labelled sample joins T; updates `rates` (short and long error average, labels seen)."""
+    """True if a labelled sample joins T; updates `rates` (short and long error average, labels seen)."""
     joins = rule.add == ADD_ALL or (rule.add == ADD_ERRORS and wrong)
     if joins and rule.add_probability < 1.0:
         chance = add_chance(rates) if rule.add_probability == ADAPTIVE else rule.add_probability

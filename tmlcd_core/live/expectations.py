@@ -1,4 +1,4 @@
-"""What to expect from a drift and from unknown words: rates that were measured with recorded voices."""
+"""Expected rates of alarms and of unknown words, measured with recorded voices."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class VoiceAccuracy:
 
     @property
     def how(self) -> str:
-        """What was measured, for a footnote to all front ends."""
+        """Footnote to all front ends: data and conditions of the measurement."""
         return (
             f"{self.words} words, {self.shots} take each, {self.speakers} speakers of AudioMNIST, on whom no front end "
             "was tuned, as the board hears them in the noise of a common microphone; for clips, the page's extractor "

@@ -1,4 +1,4 @@
-"""What the studies share: a result of cases as JSON, and paired differences with their bootstrap interval."""
+"""Shared parts of the studies: a result of cases as JSON, and paired differences with their bootstrap interval."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ FEWEST = 10  # samples with a label, for a chart
 
 @dataclass(frozen=True)
 class BoardSteps:
-    """What `tmlcd board --live` has written so far: the first line, and a step for each sample heard."""
+    """Output of `tmlcd board --live` so far: the first line, and a step for each sample heard."""
 
     head: Mapping[str, Any]
     steps: Sequence[Mapping[str, Any]]
@@ -38,7 +38,7 @@ class BoardSteps:
 
     @property
     def unit(self) -> str:
-        """What the cost of a sample is counted in."""
+        """Unit of the cost of a sample."""
         return "Instructions per sample (emulated)" if self.head["emulated"] else "Cycles per sample (measured)"
 
     @property

@@ -1,4 +1,4 @@
-"""What happened in a run, in words: the change, and what each learner did about it, as known at any sample."""
+"""Story of a run in words: the change, and the reaction of each learner, as known at any sample."""
 
 from __future__ import annotations
 

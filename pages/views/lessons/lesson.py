@@ -10,7 +10,7 @@ UNSURE = "unsure"  # the prediction of somebody who does not want to guess
 
 
 class Found(NamedTuple):
-    """What the run says: the right option, a value for each option that has one, and numbers of the explanation."""
+    """Result of the run: the right option, a value for each option that has one, and numbers of the explanation."""
 
     answer: str
     values: Mapping[str, str]

@@ -24,7 +24,7 @@ STEPS = ("Predict", "Watch", "Check")
 
 @dataclass(frozen=True)
 class Sheet:
-    """What the panel shows, in Markdown: a part of a lesson, or a teacher's task.
+    """Content of the panel, in Markdown: a part of a lesson, or a teacher's task.
 
     `measure` returns what the run says (None: no right answer), `explain` the explanation; `onwards` are links to what
     comes next.
