@@ -215,7 +215,7 @@ def test_workflow_runs_what_exists_on_supported_pythons(path):
         elif "/" in program:
             assert (ROOT / program).stat().st_mode & 0o100, f"{program} is not executable"
         elif program == "tmlcd":
-            command_line._parser().parse_args(words)
+            command_line.parser_of_commands().parse_args(words)
 
 
 def test_there_are_workflows_to_check_document_test_and_build():

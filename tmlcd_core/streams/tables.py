@@ -91,7 +91,7 @@ class Encoder:
         values = rows[list(self.numbers)].to_numpy(np.float64)
         with np.errstate(over="ignore"):
             X[:, : len(self.numbers)] = (np.where(np.isnan(values), self.mean, values) - self.centre) / self.width
-        _refuse_too_large(self.numbers, values, np.isfinite(X[:, : len(self.numbers)]).all(axis=0))
+        _refuse_too_large(self.numbers, values, np.asarray(np.isfinite(X[:, : len(self.numbers)]).all(axis=0)))
         start = len(self.numbers)
         for name, known in self.categories:
             codes = pd.Index(known).get_indexer(rows[name].fillna(known[0] if known else OTHER))
