@@ -429,6 +429,7 @@ def test_a_small_reproduction_writes_everything(tmp_path):
     """The real command, with the data cut to what is quick: every file is there, complete and self-contained."""
     script = """
 import sys
+from dataclasses import replace
 from tmlcd_core.paper import configurations as c
 from tmlcd_core.experiments import Asked, Experiment
 import tmlcd_core.paper as paper
@@ -444,6 +445,10 @@ paper.figure_configurations = lambda images: [
 paper.approximation_configurations = lambda: [
     c.PaperConfiguration("baseline-2", "Hybrid", digits("class-change", 2, ("hybrid",))),
     c.PaperConfiguration("small-2", "Hybrid, |T| = 10", digits("class-change", 2, ("hybrid",), small))]
+crossed = paper.crossed_configurations()
+paper.crossed_configurations = lambda: {
+    kind: [replace(one, experiment=replace(one.experiment, data="digits", per_class=140, train=30)) for one in ones]
+    for kind, ones in crossed.items()}
 from tmlcd_core.cli import main
 sys.exit(main(["reproduce", sys.argv[1], "--runs", "2", "--jobs", "1", "--json", "--out", sys.argv[2]]))
 """
