@@ -191,9 +191,9 @@ def test_a_file_of_2_gb_without_lines_is_refused_without_reading_it_all(tmp_path
     ("arff", "@relation r\n@data\n1,2\n", "fewer than 2 attributes"),
     ("arff", "@relation r\n@attribute a relational\n@data\n", "relational"),
     ("arff", ARFF + "1,two,red,x\n2,3,blue,y\n", "'two' in the column 'weight', row 1"),
-    ("parquet", "PAR1 no", "no Parquet file"),
-    ("npz", "PK no", "no NPZ file"),
-    ("xlsx", "PK", r"no table: give a file that ends in \.csv"),
+    ("parquet", "PAR1 no", "not a Parquet file"),
+    ("npz", "PK no", "not an NPZ file"),
+    ("xlsx", "PK", r"not a table: give a file that ends in \.csv"),
 ])  # fmt: skip
 def test_other_bad_files_give_a_sentence(ending, content, sentence, tmp_path):
     path = tmp_path / f"bad.{ending}"
@@ -204,7 +204,7 @@ def test_other_bad_files_give_a_sentence(ending, content, sentence, tmp_path):
 
 def test_a_pickle_in_an_npz_file_is_not_opened(tmp_path):
     np.savez(tmp_path / "t.npz", X=np.array([{"a": 1}], object))
-    with pytest.raises(DataError, match="no NPZ file of plain arrays"):
+    with pytest.raises(DataError, match="not an NPZ file of plain arrays"):
         open_table(tmp_path / "t.npz")
 
 

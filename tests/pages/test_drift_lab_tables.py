@@ -128,7 +128,7 @@ def test_an_upload_is_kept_within_the_limits_and_named_as_it_was_sent(path):
         keep_table("id", "mine.csv", bytes(LIMIT + 2**18))
     with pytest.raises(DataError, match=r"^mine.csv has the column 'a' twice"):
         keep_table("id", "mine.csv", b"a,a,y\n1,2,3\n")
-    with pytest.raises(DataError, match="no table"):
+    with pytest.raises(DataError, match="not a table"):
         keep_table("id", "mine.parquet", b"PAR1")
     assert set(upload._uploads._sizes) <= before
 
