@@ -382,3 +382,22 @@ def test_the_cursor_goes_to_a_drift_that_was_asked_for_only_if_the_run_has_it(tm
     (tmp_path / "cursor.mjs").write_text(CURSOR, encoding="utf-8")
     said = subprocess.run([NODE, "cursor.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
     assert json.loads(said.stdout) == [750, 100, 100, 100]
+
+
+AXIS = """
+import { rangeOf } from "./player.mjs";
+const panel = (curve, spread, high) => ({ low: null, high, threshold: null, curves: [curve], deviation: [spread] });
+const shown = [panel([0.1, 0.9], [0.4, 0.1], 1), panel([0.8, 0.9], [0.05, 0.05], 1), panel([-2, 30], null, null)];
+console.log(JSON.stringify(shown.map((one) => rangeOf(one, [false], [])[0])));
+"""
+
+
+@needs_node
+def test_a_band_takes_the_axis_of_an_accuracy_never_below_zero(tmp_path):
+    (tmp_path / "player.mjs").write_bytes(player_script().encode())
+    (tmp_path / "axis.mjs").write_text(AXIS, encoding="utf-8")
+    said = subprocess.run([NODE, "axis.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    accuracy, high, statistic = json.loads(said.stdout)
+    assert accuracy == 0
+    assert 0.7 <= high <= 0.75
+    assert statistic <= -2

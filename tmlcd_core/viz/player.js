@@ -43,7 +43,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   };
 }
 
-export { decode, metrics, regions, storyAt, timeIn }; // for the tests
+export { decode, metrics, rangeOf, regions, storyAt, timeIn }; // for the tests
 
 // Time of the cursor in a new run: at the drift that was asked for, unless the run does not have it.
 function timeIn(run, time, changedAt) {

@@ -19,9 +19,11 @@ function ticks(low, high, count) {
 function rangeOf(panel, hidden, kept) {
   let low = panel.low ?? Infinity;
   let high = panel.high ?? -Infinity;
+  let least = Infinity; // of the curves: a band of an accuracy does not go below 0
   const take = (curve, spread) => {
     for (let i = 0; i < curve.length; i++) {
       const d = spread ? spread[i] : 0;
+      if (curve[i] < least) least = curve[i];
       if (panel.low === null && curve[i] - d < low) low = curve[i] - d;
       if (panel.high === null && curve[i] + d > high) high = curve[i] + d;
     }
@@ -29,7 +31,7 @@ function rangeOf(panel, hidden, kept) {
   panel.curves.forEach((curve, l) => curve && !hidden[l] && take(curve, panel.deviation[l]));
   for (const { values } of kept) take(values);
   if (panel.threshold !== null && panel.high === null) high = Math.max(high, panel.threshold * 1.15);
-  if (!Number.isFinite(low)) low = 0;
+  if (!Number.isFinite(low) || (low < 0 && least >= 0)) low = 0;
   if (!(high > low)) high = low + 1;
   const step = niceStep(high - low, 4);
   if (panel.high === null) high = Math.ceil(high / step - 1e-9) * step;
