@@ -21,6 +21,8 @@ THINKING = 5.0  # s at most between two clicks of a visitor
 PAUSE = 5.0  # s between two clicks of a busy visitor, for the number of sessions per core
 SETTLE = 3.0  # s after the last answer, before memory is read
 FORGET = 140  # s until the server has dropped a disconnected session (Streamlit's limit is 120 s)
+GROUPS, GROUP = 4, 20  # groups of visitors that come and go
+GONE = 16  # s until a server that waits 3 s for disconnected sessions has dropped them
 OWN_LAB = {"data": "points", "per_class": 150, "train": 20}
 
 
@@ -127,10 +129,27 @@ async def measure(address: str, server: Any) -> None:
     print(f"before {SESSIONS} sessions   {warm}\nduring               {during}\nafter they have left {held(server)}")
 
 
+async def come_and_go(address: str, server: Any) -> None:
+    """Print the memory after each of four groups of visitors that open every page at once and leave: it settles."""
+    async with Visitor(address) as first:
+        for page in PAGES:
+            await first.open(page.url)
+    print(f"before the first group   {held(server)}")
+    for number in range(GROUPS):
+        async with AsyncExitStack() as stack:
+            visitors = [await stack.enter_async_context(Visitor(address)) for _ in range(GROUP)]
+            for page in PAGES:
+                await at_once(visitors, page.url)
+        await asyncio.sleep(GONE)
+        print(f"after group {number + 1} of {GROUP}       {held(server)}", flush=True)
+
+
 def main() -> None:
     """Print all tables."""
     with serve() as address:
         asyncio.run(measure(address, process_of(address)))
+    with serve(options=["--server.disconnectedSessionTTL", "3"]) as address:
+        asyncio.run(come_and_go(address, process_of(address)))
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "trivial.py")
         script.write_text(TRIVIAL)

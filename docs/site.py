@@ -208,7 +208,7 @@ def _words(folder: Path) -> str:
     (folder / "lab").mkdir(exist_ok=True)
     (folder / "lab" / "words.html").write_text(words_page(example_session(), all_sounds=True), encoding="utf-8")
     frame = '<iframe src="../lab/words.html" title="My words" loading="lazy" allow="microphone"></iframe>'
-    return f'<h2>Try it</h2><p><a href="../lab/words.html">This page alone</a></p>{frame}'
+    return f'<h2 id="try-it">Try it</h2><p><a href="../lab/words.html">This page alone</a></p>{frame}'
 
 
 def notebooks(folder: Path) -> None:

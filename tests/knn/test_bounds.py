@@ -8,6 +8,7 @@ import pytest
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # everything is compiled again
 def test_no_index_is_out_of_bounds(tmp_path):
     tests = [f"tests/knn/test_{name}.py" for name in ("knn", "condense")]
     tests += [f"tests/learners/test_{name}.py" for name in ("learners", "state_machine", "bad_input")]

@@ -77,7 +77,7 @@ def test_commands_parse(name):
     asked = [found[1] for line in code if (found := COMMAND.match(line.split("#")[0]))]
     assert asked
     for line in asked:
-        command._parser().parse_args(shlex.split(line))  # SystemExit if it does not parse
+        command.parser_of_commands().parse_args(shlex.split(line))  # SystemExit if it does not parse
     for module in re.findall(r"-m (benchmarks\.\w+)", ALL[name]):
         assert (ROOT / f"{module.replace('.', '/')}.py").exists()
 
