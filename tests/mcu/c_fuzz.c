@@ -102,7 +102,7 @@ int main(int count, char **arguments)
             x = any_sound();
         }
 #endif
-        uint32_t before = now, size = store.size;
+        uint32_t before = tml_time(), size = store.size;
         int32_t guess = tml_predict(x);
         step = tml_observe(x, label);
         require(step.prediction == guess, "observe predicts what predict does");
@@ -118,7 +118,7 @@ int main(int count, char **arguments)
         alarms += step.alarm;
         refused += step.prediction == TML_REFUSED;
     }
-    now = UINT32_MAX - 200; /* 136 years later: the clock wraps */
+    counts.now = UINT32_MAX - 200; /* 136 years later: the clock wraps */
     for (uint32_t i = 0; i < 500; i++) {
         for (uint32_t j = 0; j < TML_FEATURES; j++) {
             vector[j] = (float)(draw() % 1000) / 1000.0f;

@@ -71,6 +71,12 @@ CASES = {
         lambda: export_firmware(model("hybrid", 3, weights="distance"), store="float32"),
         20_000,
     ),
+    "active-kept-named": (
+        lambda: export_firmware(
+            model("active", 3), store="uint8", limit=0.4, named=np.random.default_rng(1).random((30, 3)), keep=5_000
+        ),
+        20_000,
+    ),
     "hybrid-int16-k99": (lambda: export_firmware(model("hybrid", 3, k=99), store="int16"), 20_000),
     "hybrid-uint8-classes": (
         lambda: export_firmware(model("hybrid", 1), store="uint8", classes=range(255)),

@@ -23,6 +23,7 @@ from tmlcd_core import (
     ExportError,
     GeneralizedCusum,
     HybridTinyKNN,
+    Tandem,
     TinyKNN,
 )
 from tmlcd_core.cli import main
@@ -191,6 +192,8 @@ def _far_apart():
 REFUSED = {
     "kind": lambda: export_firmware(object()),
     "not fitted": lambda: export_firmware(HybridTinyKNN()),
+    "named": lambda: export_firmware(Tandem().fit(np.eye(9), np.arange(9) % 2), named=np.eye(9)),
+    "keep": lambda: export_firmware(_many_classes(2), keep=1),
     "unbounded": lambda: export_firmware(CondensingInTime().fit([[0.0], [1.0]], [0, 1])),
     "too large": lambda: export_firmware(
         CondensingInTime(condense=False).fit(np.arange(9.0)[:, None], np.arange(9) % 2), max_size=8
