@@ -130,7 +130,9 @@ def _vote(distances: NDArray, labels: NDArray, k: int, power: int, out: NDArray)
     out[:] = ZERO
     for j in range(k):
         if who[j] >= 0:
-            out[labels[who[j]]] += ONE / np.float32(max(near[j], 1)) ** np.float32(power / 2) if power else ONE
+            nearest = np.float32(max(near[j], 1))
+            distance = np.sqrt(nearest) if power == 1 else nearest ** np.float32(power / 2)
+            out[labels[who[j]]] += ONE / distance
     _normalise(out)
 
 
@@ -242,4 +244,4 @@ def _run(
 
 
 FIRST = Rule(("F", "A", "v0", "v1", "v2", "A v0", "F v1", "F v2"), power=2)
-CHOSEN = Rule(("A", "v0", "A v0", "r", "r v1", "r v2"))
+CHOSEN = Rule(("A", "v0", "A v0", "r", "r v1", "r v2"), power=1)

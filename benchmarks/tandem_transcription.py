@@ -115,7 +115,8 @@ class Tandem:
         start = max(len(squared) - newest, 0)
         nearest = start + squared[start:].argsort(kind="stable")[:5]
         votes = np.zeros(len(self.slots), f32)
-        np.add.at(votes, self.codes[self.first + nearest], f32(1))
+        distances = np.sqrt(np.maximum(squared[nearest], 1).astype(f32))
+        np.add.at(votes, self.codes[self.first + nearest], f32(1) / distances)
         return self.normalised(votes)
 
     def step(self, x: NDArray, y: Any = None) -> Any:

@@ -10,6 +10,7 @@ words, digits, points and folders. The rules are members of `benchmarks/tandem_r
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +29,11 @@ from tmlcd_core.paper.equal_bytes import SCENARIOS, SOON, hands
 SAMPLES = 600  # of each class in a stream
 CLASSES = (2, 3, 5)
 CLOUDS = 20  # streams of clouds
+GENERATORS = (
+    "RandomRBF", "RandomTree", "Mixed", "Sine", "SEA", "Agrawal", "Hyperplane", "Waveform", "LED", "STAGGER"
+)  # fmt: skip
+INITIAL, LONG = 200, 6000  # samples of a generator's stream at its start, and in all
+FEW_HEAD = ("rule", *GENERATORS, "mean", "mean, N = 100·λ")
 HEAD = ("rule", "N = 50", "soon", "swap", "N = 100·λ", "soon", "swap", "clouds", "soon", "calm")
 
 
@@ -47,6 +53,7 @@ def plus(rule: Rule, *experts: str) -> Rule:
 
 
 EQUAL = replace(FIRST, power=0)
+EQUAL_VOTES = replace(CHOSEN, power=0)
 RENAMED = ("r", "r v1", "r v2")
 ALL_NEW = Rule(("A", "v0", "v1", "v2", "A v0", *RENAMED), power=2)
 LAYER = Rule(("A", "A v0", *RENAMED), power=2)
@@ -98,27 +105,40 @@ STAGES = (
         "A, v0, v1, v2, A v0, r, r v1, r v2": ALL_NEW,
         "A, A v0, r, r v1, r v2": LAYER,
         "the same, equal votes": replace(LAYER, power=0),
-        "**the chosen rule**: A, v0, A v0, r, r v1, r v2, equal votes": CHOSEN,
-        "the chosen rule, k 7": replace(CHOSEN, k=7),
-        "the chosen rule, discount 0.96": replace(CHOSEN, discount=0.96),
+        "fewer experts: A, v0, A v0, r, r v1, r v2, equal votes": EQUAL_VOTES,
+        "fewer experts, k 7": replace(EQUAL_VOTES, k=7),
+        "fewer experts, discount 0.96": replace(EQUAL_VOTES, discount=0.96),
     }),
-    Stage("Variants of the chosen rule", 1, {
-        "the chosen rule": CHOSEN,
-        **{f"chosen, {name}": rule for name, rule in variants(
-            CHOSEN, **ONE_SETTING, confusion_step=[0.1, 0.3, 0.5], power=[1, 2],
+    Stage("Variants with fewer experts", 1, {
+        "fewer experts": EQUAL_VOTES,
+        **{f"fewer, {name}": rule for name, rule in variants(
+            EQUAL_VOTES, **ONE_SETTING, confusion_step=[0.1, 0.3, 0.5], power=[1, 2],
         ).items()},
-        "chosen, A alone is renamed": replace(CHOSEN, renamed="A"),
-        "chosen, without A alone": without(CHOSEN, "A"),
-        "chosen, without v0 alone": without(CHOSEN, "v0"),
-        "chosen, without both alone": without(CHOSEN, "A", "v0"),
-        "chosen, without the newest sixteenth": without(CHOSEN, "r v2"),
-        "chosen, without the newest quarter": without(CHOSEN, "r v1"),
-        "chosen, without renamed experts": without(CHOSEN, *RENAMED),
-        "chosen, without the confusion matrix": replace(CHOSEN, confusion_step=0.0),
-        "chosen, with F": plus(CHOSEN, "F"),
-        "chosen, with v2": plus(CHOSEN, "v2"),
+        "fewer, A alone is renamed": replace(EQUAL_VOTES, renamed="A"),
+        "fewer, without A alone": without(EQUAL_VOTES, "A"),
+        "fewer, without v0 alone": without(EQUAL_VOTES, "v0"),
+        "fewer, without both alone": without(EQUAL_VOTES, "A", "v0"),
+        "fewer, without the newest sixteenth": without(EQUAL_VOTES, "r v2"),
+        "fewer, without the newest quarter": without(EQUAL_VOTES, "r v1"),
+        "fewer, without renamed experts": without(EQUAL_VOTES, *RENAMED),
+        "fewer, without the confusion matrix": replace(EQUAL_VOTES, confusion_step=0.0),
+        "fewer, with F": plus(EQUAL_VOTES, "F"),
+        "fewer, with v2": plus(EQUAL_VOTES, "v2"),
+    }),
+    Stage("Votes by distance", 2, {
+        "fewer experts, equal votes": EQUAL_VOTES,
+        "**the chosen rule**: votes 1/distance": CHOSEN,
+        "votes 1/squared distance": replace(CHOSEN, power=2),
     }),
 )  # fmt: skip
+
+
+FEW_RULES = {
+    "equal votes, few features": EQUAL_VOTES,
+    "equal votes, k 3, few features": replace(EQUAL_VOTES, k=3),
+    "**the chosen rule**, few features": CHOSEN,
+    "votes 1/squared distance, few features": replace(CHOSEN, power=2),
+}
 
 
 @dataclass(frozen=True)
@@ -146,6 +166,17 @@ def speech(seeds: int) -> list[Sample]:
                 _, codes = np.unique(np.concatenate([one.y0, one.y]), return_inverse=True)
                 n = len(one.y0)
                 found.append(Sample(one.X0, codes[:n], one.X, codes[n:], one.changes, classes, scenario))
+    return found
+
+
+def few_features() -> dict[str, Sample]:
+    """Return streams of river's generators without a change, by name."""
+    found = {}
+    for name in GENERATORS:
+        one = Experiment(f"river:{name}", seed=1, initial=INITIAL, samples=LONG).stream()
+        _, codes = np.unique(np.concatenate([one.y0, one.y]), return_inverse=True)
+        n = len(one.y0)
+        found[name] = Sample(one.X0, codes[:n], one.X, codes[n:], (), int(codes.max()) + 1, "none")
     return found
 
 
@@ -177,7 +208,7 @@ def measure(rule: Rule, streams: list[Sample], size: int) -> tuple[float, float,
         after = [hits[change : change + SOON].mean() for change in one.changes]
         soon += after
         swap += after if one.scenario == "swap" else []
-    return float(np.mean(overall)), float(np.mean(soon)), float(np.mean(swap))
+    return tuple(float(np.mean(values)) if values else math.nan for values in (overall, soon, swap))
 
 
 def row(rule: Rule, words: list[Sample], points: list[Sample]) -> list[float]:
@@ -188,6 +219,12 @@ def row(rule: Rule, words: list[Sample], points: list[Sample]) -> list[float]:
     ]
     steady = float(np.mean([hits.mean() for hits in before]))
     return [*measure(rule, words, SMALL), *measure(rule, words, 0), *measure(rule, points, 0)[:2], steady]
+
+
+def few_row(rule: Rule, streams: list[Sample]) -> list[float]:
+    """Return the accuracies of a rule on the streams of `few_features` in the order of FEW_HEAD."""
+    small, large = ([measure(rule, [one], size)[0] for one in streams] for size in (SMALL, 0))
+    return [*small, float(np.mean(small)), float(np.mean(large))]
 
 
 def about() -> str:
@@ -204,7 +241,8 @@ that command reports on (the other half of the words, digits, points, folders) i
 Accuracy over all samples; “soon” in the {SOON} samples after each change; “swap” in those after a swap of two labels;
 “calm” is the clouds before it. N is the budget in samples of 4 d + 8 bytes, with all parts counted; 100·λ for the
 clouds. F and A are the layers, v0, v1, v2 the votes of all rows and of the newest ones, r is A v0 renamed by the
-confusion matrix; the other settings are those of `benchmarks/tandem_rules.py`.
+confusion matrix; the other settings are those of `benchmarks/tandem_rules.py`. The last table has streams of river's
+generators (seed 1, {LONG:,} samples, {INITIAL} of them initial), N = 50 unless it says 100·λ.
 """
 
 
@@ -220,7 +258,18 @@ def document(only: list[str]) -> Iterator[str]:
             yield from ("", f"## {stage.title}", f"Rules: {len(rules)}; {sets} for each λ.", "")
             yield from (f"| {' | '.join(HEAD)} |", "|" + "---|" * len(HEAD))
             for name, rule in rules.items():
-                yield f"| {name} | " + " | ".join(f"{value:.3f}" for value in row(rule, words, points)) + " |"
+                yield line_of(name, row(rule, words, points))
+    rules = {name: rule for name, rule in FEW_RULES.items() if not only or name in only}
+    if rules:
+        streams = list(few_features().values())
+        yield from ("", "## Streams with few features", "", f"| {' | '.join(FEW_HEAD)} |", "|" + "---|" * len(FEW_HEAD))
+        for name, rule in rules.items():
+            yield line_of(name, few_row(rule, streams))
+
+
+def line_of(name: str, values: list[float]) -> str:
+    """Return a row of a table in Markdown."""
+    return f"| {name} | " + " | ".join(f"{value:.3f}" for value in values) + " |"
 
 
 def main() -> None:
@@ -228,7 +277,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[], metavar="RULE", help="some of the rules (default: all)")
     parser.add_argument("--out", type=Path, help="file to write")
     options = parser.parse_args()
-    known = {name for stage in STAGES for name in stage.rules}
+    known = {name for stage in STAGES for name in stage.rules} | set(FEW_RULES)
     if unknown := set(options.only) - known:
         parser.error(f"no rule {', '.join(sorted(unknown))}; there are {', '.join(sorted(known))}")
     lines = []

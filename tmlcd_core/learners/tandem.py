@@ -32,13 +32,13 @@ SCALAR_BYTES = 4 * (kernels.EXPERTS + 5)  # evidence of the experts, scale (2) a
 class Tandem(ComparisonLearner):
     """Tandem: two linear layers and a ring of the newest samples share a fixed number of bytes.
 
-    A linear layer F learns by normalised gradient steps; a second layer A is the running average of F. The ring stores
-    the newest samples with one byte per feature; the 5 nearest rows among all, in the newest quarter and in the newest
-    sixteenth of the ring vote. A, the vote of all rows and their product are experts; so is the product renamed by a
-    confusion matrix of the last samples, which follows a swap of labels within a few samples, alone and multiplied by
-    the vote of each smaller window. Each expert is weighted by its likelihood on recent labels, discounted by 0.98 per
-    sample: after a drift, the weight moves to the experts that forget faster, without a detector. A CUSUM test reports
-    alarms and change points in the trace, but never changes the learner.
+    A linear layer F learns by normalised gradient steps; a second layer A is the running average of F. The ring
+    stores the newest samples with one byte per feature; the 5 nearest rows among all, in the newest quarter and in
+    the newest sixteenth of the ring vote, 1/distance each. A, the vote of all rows and their product are experts;
+    so is the product renamed by a confusion matrix of the last samples, which follows a swap of labels within a few
+    samples, alone and multiplied by the vote of each smaller window. Each expert is weighted by its likelihood on
+    recent labels, discounted by 0.98 per sample: after a drift, the weight moves to the experts that forget faster,
+    without a detector. A CUSUM test reports alarms and change points in the trace, but never changes the learner.
 
     With d features, C classes seen and R rows it needs 4 d + 8 C (d + 1) + 4 C² + R (d + 2) + 44 bytes: mean of the
     initial samples, two layers with biases, confusion matrix, rows with labels, and scalars. R is as large as the

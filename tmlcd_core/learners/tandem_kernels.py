@@ -201,7 +201,7 @@ def _ask_layer(layer: int, usable: bool, state: State, answers: Answers) -> None
 
 @njit(cache=True, error_model="numpy")
 def _vote(window: int, state: State, answers: Answers, out: NDArray) -> None:
-    """Shares of the classes among the nearest rows of a window."""
+    """Votes of the nearest rows of a window, 1/distance each, as shares of the classes."""
     n, capacity, head = state.biases.shape[1], state.rows.shape[0], state.counts[HEAD]
     out[:n] = ZERO
     for j in range(K):
@@ -209,7 +209,7 @@ def _vote(window: int, state: State, answers: Answers, out: NDArray) -> None:
         if place >= 0:
             place += head
             label = state.labels[place - capacity if place >= capacity else place]
-            out[label] += ONE
+            out[label] += ONE / np.sqrt(np.float32(max(answers.near[window, j], 1)))
     _normalise(out, n)
 
 

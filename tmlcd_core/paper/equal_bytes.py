@@ -24,7 +24,7 @@ from tmlcd_core.progress import Progress, silent
 DATA = ("speech", "digits", "points")
 CLASSES = (2, 3, 5)  # λ
 RUNS = 10  # draws of the classes for each λ
-RIVER_CLASSES, RIVER_SCENARIO = 3, "class change"  # river's learners take up to 0.1 s a sample: only these streams
+RIVER_CLASSES, RIVER_SCENARIOS = 3, ("class change", "swap")  # river's take up to 0.1 s a sample: only these streams
 PER_CLASS = 400  # samples of each class in a stream, if the data have so many
 SOON = 100  # samples after a change
 # Half of the words: nothing was chosen on them (`benchmarks/tune_speech.py`, `benchmarks/tune_tandem.py`).
@@ -130,24 +130,32 @@ class EqualBytes(Study[BytesCase]):
         return list(dict.fromkeys(case.data for case in self.cases))
 
     def draws(
-        self, data: str, budget: str, learner: str, measure: str = "accuracy", scenario: str = ""
+        self,
+        data: str,
+        budget: str,
+        learner: str,
+        measure: str = "accuracy",
+        scenarios: Sequence[str] = tuple(SCENARIOS),
     ) -> dict[tuple[int, int], float]:
-        """Return the accuracy of each draw of classes, by λ and number: the mean over scenarios, or one scenario."""
+        """Return the accuracy of each draw of classes, by λ and number: the mean over scenarios."""
         found: dict[tuple[int, int], list[float]] = {}
         for case in self.cases:
-            if (case.data, case.budget, case.learner) == (data, budget, learner) and scenario in ("", case.scenario):
+            if (case.data, case.budget, case.learner) == (data, budget, learner) and case.scenario in scenarios:
                 for draw, value in enumerate(getattr(case, measure)):
                     found.setdefault((case.classes, draw), []).append(value)
         return {key: float(np.mean(values)) for key, values in found.items()}
+
+    def scenarios(self, data: str, learner: str) -> list[str]:
+        """Return the scenarios in which a learner ran on the data: all of them, or some for river's learners."""
+        return list(dict.fromkeys(c.scenario for c in self.cases if (c.data, c.learner) == (data, learner)))
 
     def differences(
         self, data: str, budget: str, learner: str, measure: str = "accuracy", scenario: str = ""
     ) -> NDArray[np.float64]:
         """Return Tandem's accuracy minus the learner's for each draw, over the streams of both, shape (draws,)."""
-        river = learner in RIVER.values()
-        scenario = scenario or (RIVER_SCENARIO if river else "")
-        ours = self.draws(data, budget, TANDEM, measure, scenario)
-        theirs = self.draws(data, "" if river else budget, learner, measure, scenario)
+        scenarios = [scenario] if scenario else self.scenarios(data, learner)
+        ours = self.draws(data, budget, TANDEM, measure, scenarios)
+        theirs = self.draws(data, "" if learner in RIVER.values() else budget, learner, measure, scenarios)
         return np.array([ours[key] - value for key, value in theirs.items()])
 
     def others(self, data: str, budget: str) -> list[str]:
@@ -207,6 +215,16 @@ def sentence(study: EqualBytes) -> str:
     )
 
 
+def river_streams(study: EqualBytes) -> str:
+    """Return on which streams river's learners ran, such as "λ = 3, class change and swap, 10 draws"."""
+    told = []
+    for scenario in SCENARIOS:
+        found = [one for one in study.data if any(scenario in study.scenarios(one, name) for name in RIVER.values())]
+        if found:
+            told.append(scenario if found == study.data else f"{scenario} ({', '.join(found)})")
+    return f"λ = {RIVER_CLASSES}, {' and '.join(told)}, {study.runs} draws"
+
+
 def river_sentence(study: EqualBytes) -> str:
     """Return how Tandem compares with each of river's learners on the same streams, over all data and budgets."""
     told = []
@@ -221,7 +239,7 @@ def river_sentence(study: EqualBytes) -> str:
             )
     return (
         "River's learners have no limit of memory. Tandem's accuracy minus theirs on the same streams "
-        f"(λ = {RIVER_CLASSES}, {RIVER_SCENARIO}, {study.runs} draws), by data and budget: {'; '.join(told)}."
+        f"({river_streams(study)}), by data and budget: {'; '.join(told)}."
     )
 
 
@@ -348,7 +366,7 @@ def _planned(data: str, runs: int, river: bool, numbers: Sequence[int]) -> list[
                     found.append((budget, scenario, classes, replace(bounded, learners=tuple(NAMES))))
                     in_bytes = replace(bounded, learners=IN_BYTES, settings=BYTE_SETTINGS)
                     found.append((budget, scenario, classes, in_bytes))
-                if river and (classes, scenario) == (RIVER_CLASSES, RIVER_SCENARIO):
+                if river and classes == RIVER_CLASSES and scenario in RIVER_SCENARIOS:
                     found.append(("", scenario, classes, replace(base, learners=tuple(RIVER))))
     return found
 

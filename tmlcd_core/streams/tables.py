@@ -67,7 +67,7 @@ class Encoder:
             with np.errstate(over="ignore"):
                 width = filled.max(axis=0, initial=-np.inf) - centre
         width = np.where(width > 0, width, 1.0)
-        _refuse_too_large(numbers, values, np.isfinite(mean) & np.isfinite(width))
+        _refuse_too_large(numbers, values, np.asarray(np.isfinite(mean + width)))
         categories = []
         for one in columns:
             if one.kind == "category":

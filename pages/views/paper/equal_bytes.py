@@ -9,10 +9,9 @@ from pages.shell.url_widgets import as_text, checked, table
 from tmlcd_core.paper.equal_bytes import (
     HEAD,
     LOSS_HEAD,
-    RIVER_CLASSES,
-    RIVER_SCENARIO,
     EqualBytes,
     loss_rows,
+    river_streams,
     rows,
     sentence,
 )
@@ -47,9 +46,9 @@ def show_equal_bytes() -> None:
         f"Memory: the bytes of so many float32 samples. Mean over λ = 2, 3 and 5, {study.runs} draws of the classes "
         f"each, and {scenarios(study, data)}. “Bytes, k = 5” stores one byte per feature and votes by distance. "
         "“Tandem − it” is a mean over paired draws with its 95 % bootstrap interval; p is Wilcoxon's signed-rank test "
-        f"with Holm's correction. River's learners cannot be limited. They saw fewer streams (λ = {RIVER_CLASSES}, "
-        f"{RIVER_SCENARIO}), so compare only their difference to Tandem; the bytes are river's own count of its "
-        f"Python objects. {ABOUT.get(data, '')}"
+        "with Holm's correction. River's learners cannot be limited. They saw fewer streams "
+        f"({river_streams(study)}), so compare only their difference to Tandem; the bytes are river's own count of "
+        f"its Python objects. {ABOUT.get(data, '')}"
     )
     st.subheader("Where Tandem loses")
     if lost:

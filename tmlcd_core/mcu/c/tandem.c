@@ -282,8 +282,8 @@ static uint32_t place_of(uint32_t i) /* the i-th oldest row */
     return place < TML_CAPACITY ? place : place - TML_CAPACITY;
 }
 
-/* Votes of the nearest rows: all, the newest quarter, the newest sixteenth of the capacity. Of equally distant rows the
- * older is nearer. Returns the squared distance of the nearest one. */
+/* Votes of the nearest rows, 1/distance each: all, the newest quarter, the newest sixteenth of the capacity. Of equally
+ * distant rows the older is nearer. Returns the squared distance of the nearest one. */
 static int32_t ask_rows(void)
 {
     static const uint32_t parts[WINDOWS] = {1, 4, 16}, votes[WINDOWS] = {VOTE, RENAMED_QUARTER, RENAMED_NEWEST};
@@ -311,7 +311,8 @@ static int32_t ask_rows(void)
             out[c] = 0.0f;
         }
         for (uint32_t j = 0; j < found[w]; j++) {
-            out[state.labels[place_of(voters[w][j])]] += 1.0f;
+            float squared = near[w][j] > 1 ? (float)near[w][j] : 1.0f;
+            out[state.labels[place_of(voters[w][j])]] += 1.0f / (float)tml_sqrt((double)squared);
         }
         normalise(out);
     }
