@@ -14,6 +14,7 @@ from tmlcd_core import ActiveTinyKNN, CondensingInTime, HybridTinyKNN, Tandem, T
 from tmlcd_core.features import Extractor
 from tmlcd_core.mcu import Board, export_firmware
 from tmlcd_core.mcu.device import _makefile_list
+from tmlcd_core.mcu.keeping import SessionTakes
 
 DRIVER = Path(__file__).parent / "c_fuzz.c"
 LINK_DRIVER = Path(__file__).parent / "c_fuzz_link.c"
@@ -73,7 +74,10 @@ CASES = {
     ),
     "active-kept-named": (
         lambda: export_firmware(
-            model("active", 3), store="uint8", limit=0.4, named=np.random.default_rng(1).random((30, 3)), keep=5_000
+            model("active", 3),
+            store="uint8",
+            limit=0.4,
+            session=SessionTakes(np.random.default_rng(1).random((30, 3)), keep=5_000),
         ),
         20_000,
     ),

@@ -30,6 +30,7 @@ from tmlcd_core.cli import main
 from tmlcd_core.features import Extractor
 from tmlcd_core.mcu import BOARDS, CANNOT_EXPORT, Board, board, export_firmware
 from tmlcd_core.mcu.device import make
+from tmlcd_core.mcu.keeping import SessionTakes
 
 ROOT = Path(__file__).parents[2]
 RATE = 4410
@@ -192,8 +193,8 @@ def _far_apart():
 REFUSED = {
     "kind": lambda: export_firmware(object()),
     "not fitted": lambda: export_firmware(HybridTinyKNN()),
-    "named": lambda: export_firmware(Tandem().fit(np.eye(9), np.arange(9) % 2), named=np.eye(9)),
-    "keep": lambda: export_firmware(_many_classes(2), keep=1),
+    "named": lambda: export_firmware(Tandem().fit(np.eye(9), np.arange(9) % 2), session=SessionTakes(np.eye(9))),
+    "keep": lambda: export_firmware(_many_classes(2), session=SessionTakes(keep=1)),
     "unbounded": lambda: export_firmware(CondensingInTime().fit([[0.0], [1.0]], [0, 1])),
     "too large": lambda: export_firmware(
         CondensingInTime(condense=False).fit(np.arange(9.0)[:, None], np.arange(9) % 2), max_size=8

@@ -17,6 +17,7 @@ from tmlcd_core.live.state import LiveLearner
 from tmlcd_core.mcu import export_firmware
 from tmlcd_core.mcu.budget import BUDGET_LEARNERS
 from tmlcd_core.mcu.device import HostLibrary, make
+from tmlcd_core.mcu.keeping import SessionTakes
 
 CODES = {"static": 0, "incremental": 1, "cit": 2, "hybrid": 3, "active": 4}
 X, Y = drifting()
@@ -159,7 +160,8 @@ def test_first_samples_are_kept_as_in_a_live_session(name, tmp_path):
     keep, words = 40, [str(y) for y in Y]
     settings = LiveSettings(batch=10, warmup=keep, threshold=3.0, max_size=60, window=200)
     live = LiveLearner(settings.learner(name), [f"t{i}" for i in range(START)], X[:START], words[:START], keep)
-    firmware = export_firmware(live.learner, store="float32", max_size=250 if name == "cit" else None, keep=keep)
+    bound = 250 if name == "cit" else None
+    firmware = export_firmware(live.learner, store="float32", max_size=bound, session=SessionTakes(keep=keep))
     library = HostLibrary(firmware.write(tmp_path))
     kept = alarms = unlabelled = 0
     for i in range(START, START + 300):
@@ -179,7 +181,7 @@ def test_first_samples_are_kept_as_in_a_live_session(name, tmp_path):
         alarms += verdict.alarm
     assert kept > (0 if name == "hybrid" else 10) and (alarms > 0) == (name != "cit") and unlabelled > 40
     with pytest.raises(ExportError, match="no first samples"):
-        export_firmware(StaticKNN(k=3).fit(X[:9], Y[:9]), keep=1)
+        export_firmware(StaticKNN(k=3).fit(X[:9], Y[:9]), session=SessionTakes(keep=1))
 
 
 def test_capacity_below_the_bound_is_refused():

@@ -9,6 +9,7 @@ from tests.mcu.test_firmware import F401, F767, drifting
 from tmlcd_core import ActiveTinyKNN, CondensingInTime, ConfigError, ExportError, HybridTinyKNN, Tandem
 from tmlcd_core.mcu import export_firmware
 from tmlcd_core.mcu.device import EmulatedBoard, HostLibrary, build_firmware
+from tmlcd_core.mcu.keeping import SessionTakes
 from tmlcd_core.mcu.unknown import is_unknown
 
 X, Y = drifting()
@@ -62,7 +63,7 @@ def test_the_limit_itself_is_known_and_the_next_step_is_not(store, tmp_path):
 def test_a_sample_near_a_named_one_is_known_though_t_does_not_hold_it(store, tmp_path):
     model = HybridTinyKNN(max_size=50, **TEST).fit(X[:START], Y[:START])
     named = X[START : START + 60 : 2]
-    firmware = export_firmware(model, store=store, limit=LIMIT, named=named)
+    firmware = export_firmware(model, store=store, limit=LIMIT, session=SessionTakes(named))
     library = HostLibrary(firmware.write(tmp_path))
     every = np.concatenate([model.samples_, named]).astype(np.float64)
     clear, beside_T = 0, 0
@@ -74,7 +75,7 @@ def test_a_sample_near_a_named_one_is_known_though_t_does_not_hold_it(store, tmp
             assert library.observe(x).unknown == (to_any > LIMIT)
     assert clear > 20 and beside_T > 5
     with pytest.raises(ExportError, match="no named samples"):
-        export_firmware(Tandem(max_bytes=3_000).fit(X[:START], Y[:START]), limit=LIMIT, named=named)
+        export_firmware(Tandem(max_bytes=3_000).fit(X[:START], Y[:START]), limit=LIMIT, session=SessionTakes(named))
 
 
 @pytest.mark.parametrize("board", [F401, F767], ids=lambda b: b.name)

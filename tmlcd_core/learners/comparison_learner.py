@@ -81,7 +81,7 @@ class ComparisonLearner(CodedLabels, ClassifierMixin, BaseEstimator):
         return Trace(self.classes_[predicted], sizes.astype(np.int32), nan, none, none, np.empty(0), self.memory())
 
     def memory(self) -> Memory | None:
-        """Memory on the device, for learners whose memory is that of their samples."""
+        """Return the memory on the device; None if it is that of float32 samples."""
         return None
 
     def _pass_through(self, X: Any, y: Any) -> tuple[NDArray[np.int32], NDArray, NDArray]:

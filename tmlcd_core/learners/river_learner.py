@@ -111,6 +111,7 @@ class RiverLearner(ComparisonLearner):
         return 0 if self.stored is None else int(self.stored(self.model_))
 
     def memory(self) -> Memory | None:
+        """Return the bytes of the model; None if it stores samples."""
         return Memory(0, 0, self.memory_bytes()) if self.stored is None else None
 
     def memory_bytes(self) -> int:

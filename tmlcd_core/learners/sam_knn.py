@@ -218,6 +218,7 @@ class SAMKNN(ComparisonLearner):
         return len(self) * self.memory().sample_bytes
 
     def memory(self) -> Memory:
+        """Return the bytes of a sample of either memory."""
         return Memory((self.n_features_in_ + 1) * BYTES_PER_NUMBER)
 
 

@@ -275,6 +275,7 @@ class Tandem(ComparisonLearner):
         )
 
     def memory(self) -> Memory:
+        """Return the bytes of a row of the ring, and of all other parts."""
         return Memory(
             row_bytes(self.n_features_in_), 0, self.memory_bytes() - self._state.rows.nbytes - self._state.labels.nbytes
         )

@@ -19,6 +19,7 @@ from tmlcd_core.live.unknown import distances_between, largest_distance
 from tmlcd_core.mcu import Board, Firmware, FirmwareConfiguration, export_firmware, find_board, largest_store
 from tmlcd_core.mcu.budget import board_bytes
 from tmlcd_core.mcu.front_ends import FRONT_ENDS
+from tmlcd_core.mcu.keeping import SessionTakes
 from tmlcd_core.mcu.sound import as_int16
 
 SMALLEST_STORE = "uint8"  # data type of T with room for the most takes
@@ -123,8 +124,7 @@ def session_project(
         max_size=bound,
         classes=session.words,
         limit=limit,
-        named=X,
-        keep=session.settings.warmup,
+        session=SessionTakes(X, session.settings.warmup),
         check=(check, words),
     )
     page = session.voice.transform(takes)

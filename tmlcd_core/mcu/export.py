@@ -36,6 +36,7 @@ from tmlcd_core.mcu.exportable import (
 )
 from tmlcd_core.mcu.firmware import Firmware
 from tmlcd_core.mcu.generated_c import MODEL_ID, config_h, model_c
+from tmlcd_core.mcu.keeping import OF_NO_SESSION, SessionTakes
 from tmlcd_core.mcu.packaging import packaging
 from tmlcd_core.mcu.project_files import (
     ALWAYS,
@@ -72,8 +73,7 @@ def export_firmware(
     classes: Sequence[Any] = (),
     fused: bool | None = None,
     limit: float = math.inf,
-    named: ArrayLike | None = None,
-    keep: int = 0,
+    session: SessionTakes = OF_NO_SESSION,
     check: tuple[Any, ArrayLike] | None = None,
 ) -> Firmware:
     """Export a fitted learner as a C project; return a `Firmware`.
@@ -104,12 +104,8 @@ def export_firmware(
     limit
         Largest distance to the nearest sample of T; the answer to a sample beyond it is "unknown". It is learned like
         any other if it has a label. Infinite: every answer is a class.
-    named
-        Features (n, d) of samples whose class is known, whether in T or not: a sample near to one is not "unknown".
-        They are stored in flash. Not with Tandem.
-    keep
-        Of so many samples with a label, the first ones on the device, those that are predicted correctly are stored in
-        T too, as in a live session. Only with CIT, Active and Hybrid.
+    session
+        What the device does with takes as a live session does, `SessionTakes`.
     check
         Samples and their labels for `stream.bin` and `expected.txt`, which `make check` compares: clips
         (n, sample_rate) of int16 or in -1..1, vectors (n, features), or for a front end that hears words a list of
@@ -129,7 +125,8 @@ def export_firmware(
     """
     device = board if isinstance(board, Board) else find_board(board)
     learner = learner_name(model)
-    if whole_number("keep", keep, 0) and learner not in KEEPING:
+    named = session.named
+    if (keep := whole_number("keep", session.keep, 0)) and learner not in KEEPING:
         raise refuse("keep", value=learner)
     if named is not None and learner == "tandem":
         raise refuse("named", value=learner)

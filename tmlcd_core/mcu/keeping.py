@@ -1,13 +1,27 @@
-"""First samples of a device: of TML_KEEP labelled ones, those that are predicted correctly are stored, too."""
+"""What a device does as a live session does: named takes are known, and the first correct answers are stored, too."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tmlcd_core.learners import StreamLearner
+
+
+class SessionTakes(NamedTuple):
+    """Takes of a live session that the device treats as the session does."""
+
+    named: ArrayLike | None = None
+    """Features (n, d) of samples whose class is known, whether in T or not: a sample near to one is not "unknown".
+    They are stored in flash. Not with Tandem."""
+    keep: int = 0
+    """Of so many samples with a label, the first ones on the device, those that are predicted correctly are stored in T
+    too. Only with CIT, Active and Hybrid."""
+
+
+OF_NO_SESSION = SessionTakes()
 
 
 class KeepingLearner:
@@ -18,7 +32,7 @@ class KeepingLearner:
     learner : StreamLearner
         Fitted learner.
     keep : int
-        Number of labelled samples, as in `export_firmware`.
+        Number of labelled samples, as in `SessionTakes`.
 
     Examples
     --------
