@@ -279,16 +279,16 @@ def test_a_noise_is_taught_only_if_the_visitor_pressed_for_it():
     assert tab_of(at).session.counts()["yes"] == 2
 
 
-def test_a_noise_is_answered_with_background_and_never_learned():
+def test_a_noise_is_answered_with_noise_and_never_learned():
     at = step(taught(), SAY)
     tab = tab_of(at)
     tab.session.change("speech")
     begin_drift(tab, "cover")  # the words sound differently: unknown ones are learned
     record(at, clap(), tab.say.prompted, kind="voice")
-    assert at.metric[0].value == "background" and tab.session.judged == 0
+    assert at.metric[0].value == "noise" and tab.session.judged == 0
     assert votes_so_far(tab.handle.stored.token, sound(clap()))[""] > 0.5
     bars = dict(sources.bars(tab))
-    assert bars["background"] > 0.5 and bars["unknown"] == 0 and sum(bars.values()) == pytest.approx(1)
+    assert bars["noise"] > 0.5 and bars["unknown"] == 0 and sum(bars.values()) == pytest.approx(1)
 
 
 def test_the_recorder_sends_the_room_with_a_take():
