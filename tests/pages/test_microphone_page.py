@@ -279,16 +279,16 @@ def test_a_noise_is_taught_only_if_the_visitor_pressed_for_it():
     assert tab_of(at).session.counts()["yes"] == 2
 
 
-def test_a_noise_is_answered_with_background_and_never_learned():
+def test_a_noise_is_answered_with_noise_and_never_learned():
     at = step(taught(), SAY)
     tab = tab_of(at)
     tab.session.change("speech")
     begin_drift(tab, "cover")  # the words sound differently: unknown ones are learned
     record(at, clap(), tab.say.prompted, kind="voice")
-    assert at.metric[0].value == "background" and tab.session.judged == 0
+    assert at.metric[0].value == "noise" and tab.session.judged == 0
     assert votes_so_far(tab.handle.stored.token, sound(clap()))[""] > 0.5
     bars = dict(sources.bars(tab))
-    assert bars["background"] > 0.5 and bars["unknown"] == 0 and sum(bars.values()) == pytest.approx(1)
+    assert bars["noise"] > 0.5 and bars["unknown"] == 0 and sum(bars.values()) == pytest.approx(1)
 
 
 def test_the_recorder_sends_the_room_with_a_take():
@@ -1012,7 +1012,7 @@ def test_hearing_a_take_that_another_tab_has_dropped_draws_the_page_again(monkey
 def test_a_long_take_that_comes_after_the_first_step_was_left_is_cut(monkeypatch):
     at = taught()
     long = sound(np.concatenate([quiet(0.5), *(word(1.2, seed=i) for i in range(5)), quiet(0.5)]))
-    recording = Recording(str(uuid.uuid4()), long, True, "yes", [])
+    recording = Recording(str(uuid.uuid4()), long, True, "yes", True, b"", [])
     monkeypatch.setattr(sources, "arrived", lambda key: None if recording.id in recording.done else recording)
     step(at, SAY)
     assert len(tab_of(at).teach.cut) == 5 and said(at) == ""
@@ -1022,7 +1022,7 @@ def test_a_long_take_that_comes_after_the_first_step_was_left_is_cut(monkeypatch
 
 def test_a_take_that_is_sent_again_while_it_is_looked_at_is_taken_once(monkeypatch):
     tab, done = tab_of(taught()), []
-    recording = Recording(str(uuid.uuid4()), sound(word()), False, "yes", done)
+    recording = Recording(str(uuid.uuid4()), sound(word()), False, "yes", True, b"", done)
     monkeypatch.setattr(sources, "arrived", lambda key: recording)
     begin_drift(tab, "fault", effect="echo")
     for _ in range(2):  # the second has seen it before the first was ready

@@ -470,7 +470,9 @@ class LiveSession:
 
         A known word is near to a take with a word, also to one that no learner stores. The take `ignored` is left out.
         """
-        named = np.array([self._X[take] for take in self.labels() if take != ignored]).reshape(-1, len(x))
+        others = [take for take in self.labels() if take != ignored]
+        self._extract(others)
+        named = np.array([self._X[take] for take in others]).reshape(-1, len(x))
         limit = self.farthest_known()
         word = float(np.linalg.norm(named - x, axis=1).min(initial=np.inf))
         room = self.background.distance(self.voice, x, named, limit)

@@ -219,7 +219,7 @@ function showAnswer() {
   const { prediction, unknown, distance, noise } = pending;
   const word = page.words[prediction];
   const near = page.farthest === null ? "" : `Distance to the nearest take with a word: ${Math.round(100 * distance)} % of the limit.`;
-  if (noise) showText("Background", "A noise, not a word. If it was a word, choose which.", "unknown");
+  if (noise) showText("Noise", "Background, not a word. If it was a word, choose which.", "unknown");
   else if (unknown) showText("Unknown word", `Nearest: “${word}”. ${near}`, "unknown");
   else showText(word, near, "");
   showButtons();

@@ -21,7 +21,7 @@ SOUNDS = ["wav", "flac", "ogg", "mp3"]
 MAX_MB = 10
 SECONDS, LONG_SECONDS = 1.5, 10.0  # s, of a recording with the server's microphone
 SEVERAL = 10  # ready-made clips to answer with one click
-UNKNOWN, BACKGROUND = "unknown", "background"  # bars after those of the words
+UNKNOWN, NOISE = "unknown", "noise"  # bars after those of the words
 A_FEW = 3  # ready-made clips of each word to teach with one click
 
 
@@ -89,11 +89,11 @@ def bars(tab: TabState) -> list[tuple[str, float]]:
     """Return the probability of each word in the last answer, of an unknown word, and of the background."""
     given = tab.say.answer
     if given is None:
-        return [(word, 0.0) for word in (*tab.session.words, UNKNOWN, BACKGROUND)]
+        return [(word, 0.0) for word in (*tab.session.words, UNKNOWN, NOISE)]
     shares = given.shares()
     rest = max(0.0, 1 - sum(shares.values()))
     words = [(word, shares.get(word, 0.0)) for word in tab.session.words]
-    return [*words, (UNKNOWN, 0.0 if given.noise else rest), (BACKGROUND, rest if given.noise else 0.0)]
+    return [*words, (UNKNOWN, 0.0 if given.noise else rest), (NOISE, rest if given.noise else 0.0)]
 
 
 def prompt(tab: TabState, teaching: bool) -> str:

@@ -10,7 +10,7 @@ def answer_take(tab: TabState, take: Take, word: str = "", asked: str = "") -> N
     """Answer one take, and judge the answer if its word is known; TmlcdError if the session refuses it.
 
     The word is `word` if it is certain. Otherwise it is the word that the page asked for (`asked`, or the one on the
-    screen), unless the answer is "background", or it is "unknown" or the take much softer than the last ones while the
+    screen), unless the answer is "noise", or it is "unknown" or the take much softer than the last ones while the
     sound of the words has not changed: then it was a noise, another word or another person, which must not be learned.
     An earlier answer that was not judged is removed: nothing was learned from it.
     """

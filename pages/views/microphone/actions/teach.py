@@ -7,7 +7,7 @@ from tmlcd_core.errors import AudioError
 from tmlcd_core.features.voice import Take
 from tmlcd_core.live import LiveSession
 
-TEACH_ANYWAY = "To teach it anyway, switch “Listen all the time” off and press for each take"
+TEACH_ANYWAY = "To teach it anyway, switch “Listen all the time” off and press for each take."
 
 
 def teach_take(tab: TabState, take: Take, word: str, pressed: bool = True) -> None:

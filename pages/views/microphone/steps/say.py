@@ -9,7 +9,7 @@ from pages.components.take_gallery import Card, Group, take_gallery
 from pages.shell.presenter import presenting
 from pages.shell.url_widgets import as_text
 from pages.views.microphone.actions import say as actions
-from pages.views.microphone.sources import BACKGROUND, UNKNOWN, show_messages
+from pages.views.microphone.sources import NOISE, UNKNOWN, show_messages
 from pages.views.microphone.tab_state import TabState
 from pages.views.microphone.thumbnails import card
 from tmlcd_core.live import Answer, Outcome
@@ -55,7 +55,7 @@ def answer(tab: TabState) -> None:
                 st.markdown("The prediction appears here after you say a word.")
         elif given.unknown and outcome is None:
             if given.noise:
-                st.metric("A noise, not a word", BACKGROUND)
+                st.metric("Background, not a word", NOISE)
                 st.markdown("Nothing was learned: it sounds like the room. If it was a word, **it was …**")
             else:
                 st.metric("Not one of the taught words", UNKNOWN)
