@@ -34,6 +34,7 @@ from tmlcd_core.live.expectations import measured
 from tmlcd_core.live.project import leave_one_out
 from tmlcd_core.live.state import LiveLearner
 from tmlcd_core.mcu.device import make
+from tmlcd_core.mcu.keeping import KeepingLearner
 from tmlcd_core.viz.live import curves_in_words, live_figure, thumbnail
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -766,13 +767,15 @@ def test_the_exported_test_alarms_with_the_sessions_settings(tmp_path):
     X0 = extractor.transform(np.stack([aligned(session.takes[t], 4_410) for t in session.labels()]))
     model = session.settings.learner("active").fit(X0, list(session.labels().values()))
     heard = np.stack([np.round(clip * 32_767) / 32_768 for clip in clips]).astype(np.float32)
-    trace = model.run(extractor.transform(heard), truth)
-    assert len(trace.detections) >= 1
+    device = KeepingLearner(model, session.settings.warmup)
+    found = [
+        (device.observe(x, w), len(model), model.alarm_) for x, w in zip(extractor.transform(heard), truth, strict=True)
+    ]
+    alarms = {i: alarm.change_time - 1 for i, (*_, alarm) in enumerate(found) if alarm}
+    assert alarms
     lines = [line.split(".wav: ")[1].split() for line in done.stdout.splitlines()]
-    assert [line[1] for line in lines] == trace.predictions.tolist()
-    assert [int(line[2]) for line in lines] == trace.sizes.tolist()
-    alarms = {i: int(line[4]) - 1 for i, line in enumerate(lines) if "alarm" in line}
-    assert alarms == dict(zip(trace.detections.tolist(), trace.change_points.tolist(), strict=True))
+    assert [(line[1], int(line[2])) for line in lines] == [(word, size) for word, size, _ in found]
+    assert {i: int(line[4]) - 1 for i, line in enumerate(lines) if "alarm" in line} == alarms
 
 
 @pytest.mark.parametrize("learner", ["cit", "active", "hybrid"])

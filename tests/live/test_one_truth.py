@@ -190,7 +190,10 @@ def test_page_c_code_boards_and_web_page_decide_the_same(front_end, takes, on_bo
     page, chip, different = run_everywhere(session, Stream(lay_out(sounds), labels), tmp_path, on_boards)
     assert any(one.change >= 0 for one in chip) and any(one.change >= 0 for one in page)
     print(front_end, different)
-    assert not any(different.values()) if front_end == "word" else different["answer"] + different["unknown"] <= 1
+    if front_end == "word":
+        assert not any(different.values())
+    else:  # the board's network has 8 bits: a take between two of these hummed words may be decided differently
+        assert different["answer"] + different["unknown"] <= takes // 8
 
 
 VOICES = os.environ.get("TMLCD_VOICES", "")

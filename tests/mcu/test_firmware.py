@@ -531,7 +531,7 @@ def test_a_stray_access_is_caught(tmp_path):
     firmware = export_firmware(fitted("cit", X, y))
     folder = firmware.write(tmp_path)
     source = folder / "learner.c"
-    source.write_text(source.read_text().replace("    now = 0;\n", "    now = *(volatile uint32_t *)0x30000000u;\n"))
+    source.write_text(source.read_text().replace("counts.now = 0;", "counts.now = *(volatile uint32_t *)0x30000000u;"))
     device = EmulatedBoard(build_firmware(folder, F401), F401)
     with pytest.raises(unicorn.UcError, match="UNMAPPED"):
         device.run(records(X, y))

@@ -113,7 +113,7 @@ def test_every_import_of_an_optional_package_asks_for_it_first():
                 continue
             module = node.names[0].name if isinstance(node, ast.Import) else node.module or ""
             if (root := module.partition(".")[0]) in PACKAGES and path.name != "rebuild_stem.py":
-                assert f'require("{root}")' in text, f"{path}: {root}"
+                assert f'require("{root}")' in text or f"require_{root}()" in text, f"{path}: {root}"
 
 
 def test_a_missing_package_is_an_import_error_that_names_the_command(monkeypatch):

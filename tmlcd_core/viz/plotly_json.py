@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 from tmlcd_core.optional_packages import require
@@ -18,7 +19,7 @@ def require_plotly() -> None:
     """
     require("plotly")
     with suppress(ImportError):
-        import pandas  # noqa: F401
+        import_module("pandas")
 
 
 def plotly_figure(data: list[Part], layout: Part) -> Any:
